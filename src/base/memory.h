@@ -1,0 +1,22 @@
+/**
+ *  Memory. Everything goes through these, sizes are checked for overflow, and NULL with a detail is the answer to too much.
+ */
+#ifndef UFORM_BASE_MEMORY_H
+#define UFORM_BASE_MEMORY_H
+
+#include <stddef.h>
+
+/// Zeroed array of `count` items of `item_bytes`; NULL (and a detail) when there is no memory or the product overflows.
+/// A count of zero gives a valid pointer.
+void *uform_allocate_(size_t count, size_t item_bytes);
+
+/// Grows or shrinks an array made by `uform_allocate_`; the old one stays valid on failure. New items are not zeroed.
+void *uform_reallocate_(void *memory, size_t count, size_t item_bytes);
+
+/// Memory aligned to 64 bytes (2 MiB from 4 MiB on, so that huge pages can serve); contents undefined.
+/// Free it with `uform_free_`.
+void *uform_allocate_aligned_(size_t bytes);
+
+void uform_free_(void *memory);
+
+#endif

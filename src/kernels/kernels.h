@@ -1,0 +1,186 @@
+/**
+ *  THE CONTRACT between models and kernels: groups of function pointers with their pack formats and tile sizes.
+ *
+ *  Activations live in panels. A matrix [rows, width] of a scalar of `e` bytes is cut into columns of 64 bytes (`64 / e` elements,
+ *  a line): panel p holds elements [p * 64 / e, (p + 1) * 64 / e) of every row, rows one behind the other, 64 bytes each:
+ *
+ *      element (row, column) is at  data + (column / lane) * stride_bytes + row * 64 + (column % lane) * e,  lane = 64 / e
+ *
+ *  so any 16 rows are contiguous whatever row they begin at, which is what ragged batches, tiles and vectors all want. Widths are
+ *  padded to a multiple of 32 elements; the padding holds zeros. Every buffer has room for rows rounded up to a multiple
+ *  of `uform_row_step_k`: kernels may read and write the rows up to there, and rows never influence each other.
+ *
+ *  Every output element is computed by one sequence of operations that depends on its own row alone, never on `rows`, on the row's
+ *  position or on neighbours: that is what makes results independent of batch and threads, bit for bit.
+ *
+ *  Precisions: `f32` computes in f32 throughout. `bf16` rounds matrix operands (to nearest even) to bf16, multiplies exactly and
+ *  sums in f32; norms, softmax sums and the residual stream stay f32.
+ *
+ *  A class inherits whole groups from its fallback (a NULL group), never single pointers: a group's pack format, multiply and
+ *  sizes travel together.
+ */
+#ifndef UFORM_KERNELS_KERNELS_H
+#define UFORM_KERNELS_KERNELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uform/types.h"
+
+enum {
+    uform_row_step_k = 32,      ///< rows are padded to a multiple of this
+    uform_width_step_k = 32,    ///< widths are padded to a multiple of this
+};
+
+/// A matrix in panels; see above. f32 panels are 16 elements wide, bf16 panels 32.
+typedef struct uform_panels_t {
+    void *data;             ///< aligned to 64 bytes
+    size_t stride_bytes;    ///< from one panel to the next, a multiple of 64
+} uform_panels_t;
+
+/// Element-wise functions; `gelu` is the erf form, `gelu_tanh` the tanh form (gelu_new, gelu_pytorch_tanh, gelu_fast).
+#define UFORM_ACTIVATIONS(row)                                                                                 \
+    row(identity) row(gelu) row(gelu_tanh) row(quick_gelu) row(relu) row(relu6) row(silu) row(mish) row(tanh)  \
+    row(sigmoid) row(elu) row(selu) row(leaky_relu) row(softplus) row(relu_squared) row(laplace)
+
+typedef enum uform_activation_t {
+#define UFORM_ACTIVATION_ROW_(name) uform_activation_##name##_k,
+    UFORM_ACTIVATIONS(UFORM_ACTIVATION_ROW_)
+#undef UFORM_ACTIVATION_ROW_
+    uform_activation_count_k
+} uform_activation_t;
+
+/**
+ *  One multiplication: outputs (op)= inputs x weights^T, over a range of the weights' columns and of their depth.
+ *  `column_begin`, `column_end`, `depth_begin`, `depth_end` are multiples of the group's `column_step` and `depth_step`, or the
+ *  padded end of the matrix.
+ */
+typedef struct uform_gemm_call_t {
+    uform_panels_t inputs;      ///< [rows, depth] of the group's scalar, panel 0 holding depth 0
+    void const *weights;        ///< packed by the same group
+    size_t columns, depth;      ///< of the whole packed matrix, padded to `uform_width_step_k`
+    size_t column_begin, column_end;
+    size_t depth_begin, depth_end;
+    size_t rows;                ///< not padded
+    /// Accumulating: outputs are f32 panels and the product is added to what they hold; bias and activation are ignored.
+    /// Else outputs are panels of the group's scalar and receive activation(product + bias).
+    bool accumulate;
+    float const *bias;          ///< [columns], padded with zeros, aligned to 64 bytes; never NULL unless accumulating
+    uform_activation_t activation;
+    uform_panels_t outputs;     ///< [rows, columns], panel 0 holding column 0 of the whole matrix
+    void *scratch;              ///< the group's `scratch_bytes`, aligned to 64 bytes, the calling thread's own
+} uform_gemm_call_t;
+
+/**
+ *  Matrix multiplication with packed weights.
+ */
+typedef struct uform_gemm_t {
+    size_t column_step;     ///< granularity of column ranges, a divisor or multiple of 32
+    size_t depth_step;      ///< granularity of depth ranges
+    size_t scratch_bytes;   ///< scratch `multiply` needs
+    /// Bytes of a packed [columns, depth] matrix, both padded to `uform_width_step_k` already.
+    size_t (*packed_bytes)(size_t columns, size_t depth);
+    /// Packs rows [column_begin, column_begin + column_count) of a row-major f32 weight matrix [columns, depth] (as files hold
+    /// them: one row per output). `weights` points at the first of these rows, `stride` is in floats, all `depth` padded elements
+    /// are readable. `column_begin` and `column_count` are multiples of `uform_width_step_k`. Safe to call for disjoint ranges at once.
+    void (*pack)(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
+        size_t depth, void *packed);
+    void (*multiply)(uform_gemm_call_t const *call);
+    /// Does as many multiply-adds as the class can do at most, operands in registers or first-level cache, `rounds` times a fixed
+    /// block, and returns the floating-point operations done (two a multiply-add).
+    double (*limit)(size_t rounds);
+} uform_gemm_t;
+
+/**
+ *  Self-attention of one text over its own length. For each head h: softmax(scale * Q_h K_h^T) V_h.
+ *  Heads are padded: head h of queries is elements [h * head_width, (h + 1) * head_width) of its matrix, where `head_width` is a
+ *  multiple of 32 whose padding holds zeros.
+ */
+typedef struct uform_attention_call_t {
+    uform_panels_t queries, keys, values;   ///< [rows, heads * head_width] of the group's scalar
+    uform_panels_t outputs;                 ///< likewise; rows of this text only are written
+    size_t row_begin;                       ///< the text's first row in all four
+    size_t length;                          ///< its tokens, at least one
+    size_t heads, head_width;
+    float scale;
+    void *scratch;                          ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
+} uform_attention_call_t;
+
+typedef struct uform_attention_t {
+    size_t (*scratch_bytes)(size_t length, size_t head_width);
+    void (*attend)(uform_attention_call_t const *call);
+} uform_attention_t;
+
+/**
+ *  Layer normalisation of whole rows of the f32 residual stream, and its rounding to the group's scalar:
+ *
+ *      y = gain * (x - mean(x)) / sqrt(variance(x) + epsilon) + shift        over the real `width`
+ *      outputs = y rounded to the group's scalar;  residual = y + next_bias
+ */
+typedef struct uform_normalize_call_t {
+    uform_panels_t residual;        ///< [rows, width] f32, read and written
+    uform_panels_t outputs;         ///< [rows, width] of the group's scalar
+    size_t rows, width;             ///< real width: padding is not part of the mean, and is written as zeros
+    float epsilon;
+    float const *gain, *shift;      ///< [width] padded with zeros, aligned to 64 bytes
+    float const *next_bias;         ///< likewise; NULL for none
+} uform_normalize_call_t;
+
+/**
+ *  The sum of three embedding rows: residual[row] = words[ids[row]] + positions[position_ids[row]] + types[type_ids[row]].
+ */
+typedef struct uform_lookup_call_t {
+    void const *words, *positions, *types;  ///< row-major [.., padded width] of the group's scalar, rows aligned to 64 bytes
+    uint32_t const *ids, *position_ids;     ///< [rows], within the tables: the caller checked
+    uint32_t const *type_ids;               ///< [rows]
+    size_t rows, width;
+    uform_panels_t residual;                ///< [rows, width] f32, padding written as zeros
+} uform_lookup_call_t;
+
+typedef struct uform_rows_t {
+    void (*normalize)(uform_normalize_call_t const *call);
+    void (*lookup)(uform_lookup_call_t const *call);
+} uform_rows_t;
+
+/**
+ *  All groups of one class. A NULL group is inherited from the fallback; a class that can't be compiled here has only NULLs.
+ */
+typedef struct uform_kernels_t {
+    uform_gemm_t const *gemm_f32, *gemm_bf16;
+    uform_attention_t const *attention_f32, *attention_bf16;
+    uform_rows_t const *rows_f32, *rows_bf16;
+} uform_kernels_t;
+
+/// The groups a class dispatches to, inheritance resolved; NULL when this build does not hold the class.
+uform_kernels_t const *uform_kernels_(uform_cpu_class_t cpu_class);
+
+/// Whether the class multiplies bf16 natively, which makes bf16 its default precision.
+bool uform_kernels_prefer_bf16_(uform_cpu_class_t cpu_class);
+
+/// The class zero derives: the best one available, or what `UFORM_CPU_CLASS` forces if that is available.
+/// With a wrong or unavailable `UFORM_CPU_CLASS` the status says why.
+uform_status_t uform_cpu_class_derive_(uform_cpu_class_t *cpu_class);
+
+/// Ok when the class is compiled and available; else `unsupported` with a detail that names what is missing.
+uform_status_t uform_cpu_class_require_(uform_cpu_class_t cpu_class);
+
+/// An activation's token, for tables and tests.
+char const *uform_activation_name_(uform_activation_t activation);
+
+/// The activation of one f32 number as `serial` computes it (libm, correctly within a few units in the last place).
+float uform_activate_(uform_activation_t activation, float x);
+
+static inline float uform_bf16_to_f32_(uint16_t half) {
+    union { uint32_t bits; float value; } u = {(uint32_t)half << 16};
+    return u.value;
+}
+
+/// To nearest even; NaN stays NaN.
+static inline uint16_t uform_f32_to_bf16_(float value) {
+    union { float value; uint32_t bits; } u = {value};
+    if ((u.bits & 0x7FFFFFFFu) > 0x7F800000u) return (uint16_t)((u.bits >> 16) | 0x40u);
+    return (uint16_t)((u.bits + 0x7FFFu + ((u.bits >> 16) & 1u)) >> 16);
+}
+
+#endif

@@ -1,0 +1,53 @@
+/**
+ *  A model directory as sentence-transformers and transformers read it: which architecture, which sizes, what happens behind the
+ *  transformer, and where every tensor is. Nothing here computes.
+ */
+#ifndef UFORM_MODELS_DIRECTORY_H
+#define UFORM_MODELS_DIRECTORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/kernels.h"
+#include "models/architectures/architecture.h"
+#include "models/weights.h"
+#include "tokenizers/tokenizer.h"
+#include "uform/model.h"
+
+typedef struct uform_prompt_t {
+    char *name, *text;      ///< NUL-terminated
+    size_t text_length;     ///< the text may hold NUL bytes
+} uform_prompt_t;
+
+/// One Dense module behind the pooling: outputs = activation(inputs x weight^T + bias).
+typedef struct uform_dense_t {
+    size_t inputs, outputs;
+    uform_activation_t activation;
+    uform_weights_t weights;            ///< the module's own file
+    uform_tensor_t weight, bias;        ///< `bias.data` is NULL without one
+} uform_dense_t;
+
+typedef struct uform_directory_t {
+    char *path;
+    uform_architecture_t const *architecture;
+    uform_architecture_sizes_t sizes;   ///< what config.json says
+    uform_weights_t weights;            ///< the transformer's file or shards
+    uform_tokenizer_t tokenizer;
+    bool lower_case;                    ///< sentence_bert_config.json: do_lower_case
+    size_t max_tokens;                  ///< the limit sentence-transformers would use
+    uint32_t pooling;                   ///< bits of uform_pooling_t
+    bool include_prompt;                ///< prompt tokens take part in the pooling
+    uform_dense_t *dense;               ///< [dense_count]
+    size_t dense_count;
+    bool normalize;
+    uform_prompt_t *prompts;            ///< [prompt_count]
+    size_t prompt_count;
+    size_t default_prompt;              ///< position in `prompts`, or `prompt_count` for none
+} uform_directory_t;
+
+/// Reads everything but tensor data. On failure nothing is left to free and the detail names file, key and value.
+uform_status_t uform_directory_open_(char const *path, uform_directory_t *directory);
+void uform_directory_close_(uform_directory_t *directory);
+
+#endif
