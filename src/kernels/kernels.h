@@ -144,9 +144,11 @@ typedef struct uform_rows_t {
 } uform_rows_t;
 
 /**
- *  All groups of one class. A NULL group is inherited from the fallback; a class that can't be compiled here has only NULLs.
+ *  All groups of one class. A NULL group is inherited from the fallback; a class that can't be compiled here has an empty table.
+ *  Class `<token>` exports its own table as `uform_kernels_t const uform_kernels_<token>_table_`.
  */
 typedef struct uform_kernels_t {
+    bool compiled;      ///< this build holds the class, though it may inherit every group
     uform_gemm_t const *gemm_f32, *gemm_bf16;
     uform_attention_t const *attention_f32, *attention_bf16;
     uform_rows_t const *rows_f32, *rows_bf16;
