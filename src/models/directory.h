@@ -46,6 +46,12 @@ typedef struct uform_directory_t {
     size_t default_prompt;              ///< position in `prompts`, or `prompt_count` for none
 } uform_directory_t;
 
+/// Finds one tensor of the transformer and checks its shape. `stem` is one of the descriptor's patterns, `layer` what stands for its
+/// `%zu`, `suffix` "weight" or "bias". Every prefix of the descriptor is tried, and "gamma" and "beta" for the stems of norms.
+/// A matrix has [rows, columns]; a vector has [rows] and zero `columns`. `malformed` names a missing tensor or both shapes.
+uform_status_t uform_directory_tensor_(uform_directory_t const *directory, char const *stem, size_t layer,
+    char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor);
+
 /// Reads everything but tensor data. On failure nothing is left to free and the detail names file, key and value.
 uform_status_t uform_directory_open_(char const *path, uform_directory_t *directory);
 void uform_directory_close_(uform_directory_t *directory);

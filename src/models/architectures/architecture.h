@@ -17,15 +17,15 @@ typedef struct uform_architecture_sizes_t {
     uform_activation_t activation;
 } uform_architecture_sizes_t;
 
-/// Tensor names: `%zu` stands for the layer. The loader tries them with every prefix of `prefixes`, and LayerNorm's `weight` and
+/// Tensor names are stems: ".weight" and ".bias" follow, `%zu` stands for the layer. The loader tries them with every prefix of `prefixes`, and LayerNorm's `weight` and
 /// `bias` also under their old names `gamma` and `beta`.
 typedef struct uform_architecture_t {
     char const *name;                       ///< "bert"
     char const *const *model_types;         ///< `model_type` values of config.json, NULL-terminated
     char const *const *prefixes;            ///< "", "bert.", "model.", "0.auto_model.", ..., NULL-terminated
-    char const *words, *positions, *types;  ///< embedding tables
-    char const *embedding_norm;             ///< stem: ".weight" and ".bias" follow
-    char const *query, *key, *value;        ///< stems of linear layers: ".weight" and ".bias" follow
+    char const *words, *positions, *types;  ///< embedding tables, which have no bias
+    char const *embedding_norm;
+    char const *query, *key, *value;        ///< linear layers
     char const *attention_output, *attention_norm;
     char const *feed_forward_up, *feed_forward_down, *feed_forward_norm;
     size_t first_position;                  ///< position of a text's first token
