@@ -95,7 +95,7 @@ typedef struct uform_gemm_t {
 /**
  *  Self-attention of one text over its own length. For each head h: softmax(scale * Q_h K_h^T) V_h.
  *  Heads are padded: head h of queries is elements [h * head_width, (h + 1) * head_width) of its matrix, where `head_width` is a
- *  multiple of 32 whose padding holds zeros.
+ *  multiple of 32 whose padding holds zeros. Up to `uform_row_step_k` rows past the text's end may be read, and never matter.
  */
 typedef struct uform_attention_call_t {
     uform_panels_t queries, keys, values;   ///< [rows, heads * head_width] of the group's scalar
