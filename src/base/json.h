@@ -3,17 +3,18 @@
  *
  *  - U+0000 is legal in strings and keys, so lengths count; strings are NUL-terminated besides.
  *  - Lone surrogate escapes, invalid UTF-8, a byte order mark, NaN and trailing text are malformed.
- *  - Integers of any size are legal (`model_max_length` often is 1000000000000000019884624838656): beyond 2^53 they are rounded.
+ *  - Integers of any size are legal (`model_max_length` often is 1000000000000000019884624838656): beyond 2^53 they are
+ * rounded.
  *  - Of duplicate keys the last one counts; iterating shows them all, in the file's order.
  *  - Nesting deeper than 512 is malformed; nothing recurses.
  *
- *  A document is one copy of the text, in which strings are unescaped in place, and blocks of nodes. Nodes and strings live until
- *  the document is closed. Iterate over an array or an object with
+ *  A document is one copy of the text, in which strings are unescaped in place, and blocks of nodes. Nodes and strings
+ * live until the document is closed. Iterate over an array or an object with
  *
  *      for (uform_json_t const *item = array->first; item; item = item->next) ...
  *
- *  The getters take `where`, the words a failure begins with: the file, and for nested objects the keys that lead there, e.g.
- *  "model/tokenizer.json: normalizer".
+ *  The getters take `where`, the words a failure begins with: the file, and for nested objects the keys that lead
+ * there, e.g. "model/tokenizer.json: normalizer".
  */
 #ifndef UFORM_BASE_JSON_H
 #define UFORM_BASE_JSON_H
@@ -47,8 +48,8 @@ typedef struct uform_json_t {
 
 typedef struct uform_json_document_t {
     uform_json_t const *root;
-    char *text;                         ///< owned
-    struct uform_json_block_t *blocks;  ///< owned
+    char *text;                        ///< owned
+    struct uform_json_block_t *blocks; ///< owned
 } uform_json_document_t;
 
 /// Reads and parses a file (at most 256 MiB). On failure nothing is left to close.
@@ -58,14 +59,15 @@ uform_status_t uform_json_open_(char const *path, uform_json_document_t *documen
 uform_status_t uform_json_parse_(char const *text, size_t length, char const *name, uform_json_document_t *document);
 void uform_json_close_(uform_json_document_t *document);
 
-/// The member with this key (the last one); NULL without one or when `object` is NULL or no object. Linear in the members.
+/// The member with this key (the last one); NULL without one or when `object` is NULL or no object. Linear in the
+/// members.
 uform_json_t const *uform_json_find_(uform_json_t const *object, char const *key);
 
 /// Whether a string node holds exactly this NUL-terminated text; false for other kinds.
 bool uform_json_equals_(uform_json_t const *node, char const *text);
 
-/// A value in a few words for a detail's "found ...": `"x"`, `3`, `null`, `an object`. Control characters are escaped and
-/// long strings cut. Returns `buffer`.
+/// A value in a few words for a detail's "found ...": `"x"`, `3`, `null`, `an object`. Control characters are escaped
+/// and long strings cut. Returns `buffer`.
 char const *uform_json_describe_(uform_json_t const *node, char *buffer, size_t buffer_bytes);
 
 /// `where: key: expected <expected>, found <value>` with status `malformed`. `node` may be NULL: "found nothing".
@@ -79,8 +81,8 @@ typedef enum uform_json_need_t {
 } uform_json_need_t;
 
 /// A member of a given kind.
-uform_status_t uform_json_member_(uform_json_t const *object, char const *where, char const *key, uform_json_kind_t kind,
-    uform_json_need_t need, uform_json_t const **value);
+uform_status_t uform_json_member_(uform_json_t const *object, char const *where, char const *key,
+    uform_json_kind_t kind, uform_json_need_t need, uform_json_t const **value);
 
 /// An integer from `minimum` to `maximum` (at most 2^53).
 uform_status_t uform_json_size_(uform_json_t const *object, char const *where, char const *key, size_t minimum,
@@ -94,7 +96,7 @@ uform_status_t uform_json_boolean_(
     uform_json_t const *object, char const *where, char const *key, uform_json_need_t need, bool *value);
 
 /// A string; with `length` NULL it must not hold U+0000.
-uform_status_t uform_json_string_(uform_json_t const *object, char const *where, char const *key, uform_json_need_t need,
-    char const **text, size_t *length);
+uform_status_t uform_json_string_(uform_json_t const *object, char const *where, char const *key,
+    uform_json_need_t need, char const **text, size_t *length);
 
 #endif

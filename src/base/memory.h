@@ -1,5 +1,6 @@
 /**
- *  Memory. Everything goes through these, sizes are checked for overflow, and NULL with a detail is the answer to too much.
+ *  Memory. Everything goes through these, sizes are checked for overflow, and NULL with a detail is the answer to too
+ * much.
  */
 #ifndef UFORM_BASE_MEMORY_H
 #define UFORM_BASE_MEMORY_H

@@ -1,0 +1,50 @@
+/**
+ *  Memory from the C library, with every size checked.
+ */
+#include "base/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/detail.h"
+
+enum {
+    line_bytes_k = 64,
+    huge_page_bytes_k = 2 << 20,
+    huge_from_bytes_k = 4 << 20, ///< below this a huge page would waste more than it saves
+};
+
+static void *refuse(size_t count, size_t item_bytes) {
+    (void)uform_fail_(
+        uform_status_out_of_memory_k, "memory: %zu items of %zu bytes could not be allocated", count, item_bytes);
+    return NULL;
+}
+
+void *uform_allocate_(size_t count, size_t item_bytes) {
+    void *memory = calloc(count ? count : 1, item_bytes ? item_bytes : 1);
+    return memory ? memory : refuse(count, item_bytes);
+}
+
+void *uform_reallocate_(void *memory, size_t count, size_t item_bytes) {
+    size_t bytes;
+    if (__builtin_mul_overflow(count, item_bytes, &bytes)) return refuse(count, item_bytes);
+    void *moved = realloc(memory, bytes ? bytes : 1);
+    return moved ? moved : refuse(count, item_bytes);
+}
+
+void *uform_allocate_aligned_(size_t bytes) {
+    size_t const alignment = bytes >= huge_from_bytes_k ? huge_page_bytes_k : line_bytes_k;
+    if (bytes > SIZE_MAX / 2) return refuse(1, bytes);
+    void *memory = NULL;
+    if (posix_memalign(&memory, alignment, bytes ? bytes : 1)) return refuse(1, bytes);
+#ifdef MADV_HUGEPAGE
+    // Advice only: where the system refuses, ordinary pages serve.
+    if (alignment == huge_page_bytes_k) (void)madvise(memory, bytes & ~(size_t)(huge_page_bytes_k - 1), MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
+void uform_free_(void *memory) {
+    free(memory);
+}
