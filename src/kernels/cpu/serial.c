@@ -1,7 +1,242 @@
 /**
- *  The serial class: no group of its own yet.
+ *  The serial class: the reference every other class is checked against. Plain C for the baseline, no contraction, no reordering:
+ *  what each function computes is what its contract in kernels.h says, one rounding an operation.
+ *
+ *  Packed weights: [columns / 8][depth][8] of the group's scalar, so that the innermost loops run over eight independent columns.
+ *  Sums run over ascending depth from zero.
  */
+#include <math.h>
+#include <string.h>
+
 #include "kernels/kernels.h"
 
+enum {
+    block_columns_k = 8,    ///< columns multiplied at once
+    block_rows_k = 4,       ///< rows multiplied at once
+    lane_f32_k = 16,        ///< elements of a line
+    lane_bf16_k = 32,
+};
+
+/// Which scalar a group's matrices hold.
+typedef enum precision_t { precision_f32_k, precision_bf16_k } precision_t;
+
+static float *at_f32(uform_panels_t const *panels, size_t row, size_t column) {
+    return (float *)((char *)panels->data + column / lane_f32_k * panels->stride_bytes + row * 64) + column % lane_f32_k;
+}
+
+static uint16_t *at_bf16(uform_panels_t const *panels, size_t row, size_t column) {
+    return (uint16_t *)((char *)panels->data + column / lane_bf16_k * panels->stride_bytes + row * 64) +
+           column % lane_bf16_k;
+}
+
+static float get(precision_t precision, uform_panels_t const *panels, size_t row, size_t column) {
+    return precision == precision_f32_k ? *at_f32(panels, row, column)
+                                        : uform_bf16_to_f32_(*at_bf16(panels, row, column));
+}
+
+static void set(precision_t precision, uform_panels_t const *panels, size_t row, size_t column, float value) {
+    if (precision == precision_f32_k) *at_f32(panels, row, column) = value;
+    else *at_bf16(panels, row, column) = uform_f32_to_bf16_(value);
+}
+
+/// An operand as the precision sees it.
+static float rounded(precision_t precision, float value) {
+    return precision == precision_f32_k ? value : uform_bf16_to_f32_(uform_f32_to_bf16_(value));
+}
+
+static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) { return columns * depth * sizeof(float); }
+static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) { return columns * depth * sizeof(uint16_t); }
+
+/// Where element (column, k) of a packed matrix is.
+static size_t packed_index(size_t column, size_t k, size_t depth) {
+    return column / block_columns_k * depth * block_columns_k + k * block_columns_k + column % block_columns_k;
+}
+
+static void gemm_pack_f32(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
+    size_t depth, void *packed) {
+    (void)columns;
+    for (size_t column = 0; column < column_count; ++column)
+        for (size_t k = 0; k < depth; ++k)
+            ((float *)packed)[packed_index(column_begin + column, k, depth)] = weights[column * stride + k];
+}
+
+static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_begin, size_t column_count,
+    size_t columns, size_t depth, void *packed) {
+    (void)columns;
+    for (size_t column = 0; column < column_count; ++column)
+        for (size_t k = 0; k < depth; ++k)
+            ((uint16_t *)packed)[packed_index(column_begin + column, k, depth)] =
+                uform_f32_to_bf16_(weights[column * stride + k]);
+}
+
+/// Products of up to four rows with eight columns; the loops have constant counts so that compilers keep the sums in registers.
+static void multiply_block(precision_t precision, uform_gemm_call_t const *call, size_t row, size_t column,
+    float sums[block_rows_k][block_columns_k]) {
+    size_t const row_count = call->rows - row < block_rows_k ? call->rows - row : block_rows_k;
+    memset(sums, 0, sizeof(float) * block_rows_k * block_columns_k);
+    for (size_t k = call->depth_begin; k < call->depth_end; ++k) {
+        size_t const index = packed_index(column, k, call->depth);
+        float weights[block_columns_k], inputs[block_rows_k] = {0};
+        for (size_t i = 0; i < block_columns_k; ++i)
+            weights[i] = precision == precision_f32_k
+                             ? ((float const *)call->weights)[index + i]
+                             : uform_bf16_to_f32_(((uint16_t const *)call->weights)[index + i]);
+        for (size_t r = 0; r < row_count; ++r) inputs[r] = get(precision, &call->inputs, row + r, k);
+        for (size_t r = 0; r < block_rows_k; ++r)
+            for (size_t i = 0; i < block_columns_k; ++i) sums[r][i] += inputs[r] * weights[i];
+    }
+}
+
+static inline __attribute__((always_inline)) void multiply(precision_t precision, uform_gemm_call_t const *call) {
+    for (size_t column = call->column_begin; column < call->column_end; column += block_columns_k)
+        for (size_t row = 0; row < call->rows; row += block_rows_k) {
+            float sums[block_rows_k][block_columns_k];
+            multiply_block(precision, call, row, column, sums);
+            for (size_t r = 0; r < block_rows_k && row + r < call->rows; ++r)
+                for (size_t i = 0; i < block_columns_k; ++i) {
+                    if (call->accumulate) *at_f32(&call->outputs, row + r, column + i) += sums[r][i];
+                    else
+                        set(precision, &call->outputs, row + r, column + i,
+                            uform_activate_(call->activation, sums[r][i] + call->bias[column + i]));
+                }
+        }
+}
+
+static void gemm_multiply_f32(uform_gemm_call_t const *call) { multiply(precision_f32_k, call); }
+static void gemm_multiply_bf16(uform_gemm_call_t const *call) { multiply(precision_bf16_k, call); }
+
+/// Thirty-two independent chains of a multiplication and an addition: this class has no fused ones.
+static double gemm_limit(size_t rounds) {
+    enum { chains_k = 32, repeats_k = 1000 };
+    float volatile seed = 0.999999f;
+    float const factor = seed;
+    float sums[chains_k];
+    for (size_t i = 0; i < chains_k; ++i) sums[i] = (float)i;
+    for (size_t round = 0; round < rounds * repeats_k; ++round)
+        for (size_t i = 0; i < chains_k; ++i) sums[i] = sums[i] * factor + factor;
+    for (size_t i = 0; i < chains_k; ++i) seed = sums[i];
+    return (double)rounds * repeats_k * chains_k * 2;
+}
+
+/// Scratch: one row of scores, one row of outputs.
+static size_t attention_scratch_bytes(size_t length, size_t head_width) { return (length + head_width) * sizeof(float); }
+
+/// Softmax over `length` scores in place, before the division; returns the sum.
+static float exponentials(float *scores, size_t length, float scale) {
+    float largest = scores[0], sum = 0.0f;
+    for (size_t i = 1; i < length; ++i)
+        if (scores[i] > largest) largest = scores[i];
+    for (size_t i = 0; i < length; ++i) {
+        scores[i] = expf(scale * (scores[i] - largest));
+        sum += scores[i];
+    }
+    return sum;
+}
+
+static void attend_query(precision_t precision, uform_attention_call_t const *call, size_t head, size_t query) {
+    float *const scores = call->scratch, *const outputs = scores + call->length;
+    size_t const first = head * call->head_width, row = call->row_begin + query;
+    for (size_t key = 0; key < call->length; ++key) {
+        float sum = 0.0f;
+        for (size_t i = 0; i < call->head_width; ++i)
+            sum += get(precision, &call->queries, row, first + i) *
+                   get(precision, &call->keys, call->row_begin + key, first + i);
+        scores[key] = sum;
+    }
+    float const sum = exponentials(scores, call->length, call->scale);
+    memset(outputs, 0, call->head_width * sizeof(float));
+    for (size_t key = 0; key < call->length; ++key) {
+        float const weight = rounded(precision, scores[key]);
+        for (size_t i = 0; i < call->head_width; ++i)
+            outputs[i] += weight * get(precision, &call->values, call->row_begin + key, first + i);
+    }
+    for (size_t i = 0; i < call->head_width; ++i) set(precision, &call->outputs, row, first + i, outputs[i] / sum);
+}
+
+static inline __attribute__((always_inline)) void attend(precision_t precision, uform_attention_call_t const *call) {
+    for (size_t head = 0; head < call->heads; ++head)
+        for (size_t query = 0; query < call->length; ++query) attend_query(precision, call, head, query);
+}
+
+static void attend_f32(uform_attention_call_t const *call) { attend(precision_f32_k, call); }
+static void attend_bf16(uform_attention_call_t const *call) { attend(precision_bf16_k, call); }
+
+static size_t padded(size_t width) { return (width + uform_width_step_k - 1) / uform_width_step_k * uform_width_step_k; }
+
+static void normalize_row(precision_t precision, uform_normalize_call_t const *call, size_t row) {
+    float sum = 0.0f, squares = 0.0f;
+    for (size_t i = 0; i < call->width; ++i) sum += *at_f32(&call->residual, row, i);
+    float const mean = sum / (float)call->width;
+    for (size_t i = 0; i < call->width; ++i) {
+        float const difference = *at_f32(&call->residual, row, i) - mean;
+        squares += difference * difference;
+    }
+    float const factor = 1.0f / sqrtf(squares / (float)call->width + call->epsilon);
+    for (size_t i = 0; i < padded(call->width); ++i) {
+        float *const x = at_f32(&call->residual, row, i);
+        float const y = i < call->width ? call->gain[i] * ((*x - mean) * factor) + call->shift[i] : 0.0f;
+        set(precision, &call->outputs, row, i, y);
+        *x = i < call->width && call->next_bias ? y + call->next_bias[i] : y;
+    }
+}
+
+static void normalize_f32(uform_normalize_call_t const *call) {
+    for (size_t row = 0; row < call->rows; ++row) normalize_row(precision_f32_k, call, row);
+}
+
+static void normalize_bf16(uform_normalize_call_t const *call) {
+    for (size_t row = 0; row < call->rows; ++row) normalize_row(precision_bf16_k, call, row);
+}
+
+static float table_at(precision_t precision, void const *table, size_t index) {
+    return precision == precision_f32_k ? ((float const *)table)[index]
+                                        : uform_bf16_to_f32_(((uint16_t const *)table)[index]);
+}
+
+static void lookup(precision_t precision, uform_lookup_call_t const *call) {
+    size_t const stride = padded(call->width);
+    for (size_t row = 0; row < call->rows; ++row)
+        for (size_t i = 0; i < stride; ++i) {
+            float const word = table_at(precision, call->words, call->ids[row] * stride + i);
+            float const type = table_at(precision, call->types, call->type_ids[row] * stride + i);
+            float const position = table_at(precision, call->positions, call->position_ids[row] * stride + i);
+            *at_f32(&call->residual, row, i) = i < call->width ? word + type + position : 0.0f;
+        }
+}
+
+static void lookup_f32(uform_lookup_call_t const *call) { lookup(precision_f32_k, call); }
+static void lookup_bf16(uform_lookup_call_t const *call) { lookup(precision_bf16_k, call); }
+
+static uform_gemm_t const gemm_f32 = {
+    .column_step = uform_width_step_k,
+    .depth_step = uform_width_step_k,
+    .packed_bytes = gemm_packed_bytes_f32,
+    .pack = gemm_pack_f32,
+    .multiply = gemm_multiply_f32,
+    .limit = gemm_limit,
+};
+
+static uform_gemm_t const gemm_bf16 = {
+    .column_step = uform_width_step_k,
+    .depth_step = uform_width_step_k,
+    .packed_bytes = gemm_packed_bytes_bf16,
+    .pack = gemm_pack_bf16,
+    .multiply = gemm_multiply_bf16,
+    .limit = gemm_limit,
+};
+
+static uform_attention_t const attention_f32 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_f32};
+static uform_attention_t const attention_bf16 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_bf16};
+static uform_rows_t const rows_f32 = {.normalize = normalize_f32, .lookup = lookup_f32};
+static uform_rows_t const rows_bf16 = {.normalize = normalize_bf16, .lookup = lookup_bf16};
+
 extern uform_kernels_t const uform_kernels_serial_table_;
-uform_kernels_t const uform_kernels_serial_table_ = {.compiled = true};
+uform_kernels_t const uform_kernels_serial_table_ = {
+    .compiled = true,
+    .gemm_f32 = &gemm_f32,
+    .gemm_bf16 = &gemm_bf16,
+    .attention_f32 = &attention_f32,
+    .attention_bf16 = &attention_bf16,
+    .rows_f32 = &rows_f32,
+    .rows_bf16 = &rows_bf16,
+};
