@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# From a fresh Debian 12 to answers: installs what a build needs, builds UForm, fetches a model, and searches some four hundred
+# passages for what comes closest in meaning to a question. Can be run again; what is there is not fetched or built twice.
+#   scripts/quickstart.sh ["a question of your own"]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/common.sh
+question=${1:-"a bug that vanishes when you try to study it"}
+
+install_packages "${BUILD_PACKAGES[@]}" "${MODEL_PACKAGES[@]}"
+say "building into build/release"
+cmake --preset release -DUFORM_BUILD_TESTS=OFF >/dev/null
+cmake --build --preset release
+fetch_model
+
+say "build/release/uform_search $MODEL examples/passages.txt \"$question\""
+build/release/uform_search $MODEL examples/passages.txt "$question"
