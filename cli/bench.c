@@ -1,0 +1,273 @@
+/**
+ *  uform bench: how fast a model encodes a file of texts here, and how near that is to what the machine can do at most.
+ * The limit is measured beside every run, on as many threads, since clocks move with heat and with neighbours.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "input.h"
+#include "options.h"
+#include "progress.h"
+#include "setup.h"
+
+enum { repeats_by_default_k = 5, read_texts_k = 4096 };
+
+static double const limit_seconds = 0.1;
+
+/// All texts of the file, in one piece of memory.
+typedef struct corpus_t {
+    char *bytes;
+    size_t byte_count, byte_capacity;
+    uform_text_t *texts; ///< [count]; while reading, `data` is a distance from `bytes`
+    size_t count, capacity;
+} corpus_t;
+
+/// What one run reached.
+typedef struct run_t {
+    double seconds;
+    double tokens_per_second;
+    double texts_per_second;
+    double limit_flops; ///< mean of the limits measured before and after, over all threads
+} run_t;
+
+typedef struct bench_t {
+    setup_t setup;
+    corpus_t corpus;
+    char *rows;                  ///< [corpus.count, row_bytes]
+    double load_seconds;         ///< executor and model
+    double first_vector_seconds; ///< these, and one text
+    size_t tokens_per_pass;
+    run_t *runs; ///< [run_count]
+    size_t run_count;
+} bench_t;
+
+static double seconds_since(uint64_t started_ns) {
+    return (double)(clock_ns_() - started_ns) * 1e-9;
+}
+
+/// Room for `count` more of what `memory` holds; memory at least doubles when it grows.
+static bool reserve(void **memory, size_t used, size_t *capacity, size_t count, size_t item_bytes) {
+    if (*capacity - used >= count) return true;
+    size_t const wanted = used + count > *capacity * 2 ? used + count : *capacity * 2;
+    void *const grown = wanted <= SIZE_MAX / item_bytes ? realloc(*memory, wanted * item_bytes) : NULL;
+    if (!grown) return message_("not enough memory for the texts"), false;
+    *memory = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static bool add_text(corpus_t *corpus, uform_text_t text) {
+    void *bytes = corpus->bytes, *texts = corpus->texts;
+    bool const reserved = reserve(&bytes, corpus->byte_count, &corpus->byte_capacity, text.length, 1) &&
+                          reserve(&texts, corpus->count, &corpus->capacity, 1, sizeof(*corpus->texts));
+    corpus->bytes = bytes;
+    corpus->texts = texts;
+    if (!reserved) return false;
+    if (text.length) memcpy(corpus->bytes + corpus->byte_count, text.data, text.length);
+    corpus->texts[corpus->count++].length = text.length;
+    corpus->byte_count += text.length;
+    return true;
+}
+
+static bool read_corpus(corpus_t *corpus, settings_t const *settings) {
+    input_t input;
+    if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return false;
+    bool good = true;
+    do {
+        good = input_next_(&input);
+        for (size_t position = 0; good && position != input.item_count; ++position) {
+            input_item_t const *const item = &input.items[position];
+            if (item->status != uform_status_ok_k)
+                input_complain_(&input, position, item->status, item->problem), good = false;
+            else good = add_text(corpus, input_text_(&input, item));
+        }
+    } while (good && input.item_count);
+    if (good && !corpus->count) message_("%s: expected texts, found none", input.name), good = false;
+    input_close_(&input);
+    char const *next = corpus->bytes;
+    for (size_t index = 0; good && index != corpus->count; next += corpus->texts[index++].length)
+        corpus->texts[index].data = next;
+    return good;
+}
+
+typedef struct limit_share_t {
+    pthread_t thread;
+    setup_t const *setup;
+    uform_status_t status;
+    double flops;
+} limit_share_t;
+
+static void *measure_share(void *context) {
+    limit_share_t *const share = context;
+    share->status = uform_limit_measure(
+        share->setup->executor, share->setup->model_facts.precision, limit_seconds, &share->flops, NULL);
+    return NULL;
+}
+
+/// What as many threads as the executor has reach together; zero where it can't be measured.
+static double measure_limit(setup_t const *setup) {
+    size_t const count = setup->executor_facts.threads;
+    limit_share_t *const shares = calloc(count, sizeof(*shares));
+    if (!shares) return 0;
+    size_t started = 0;
+    for (size_t index = 0; index != count; ++index) shares[index].setup = setup;
+    // The calling thread measures too, as it does when it encodes.
+    while (started + 1 < count && pthread_create(&shares[started].thread, NULL, measure_share, &shares[started]) == 0)
+        ++started;
+    measure_share(&shares[started]);
+    double flops = 0;
+    for (size_t index = 0; index != started; ++index) pthread_join(shares[index].thread, NULL);
+    for (size_t index = 0; index <= started; ++index)
+        if (shares[index].status == uform_status_ok_k) flops += shares[index].flops;
+    free(shares);
+    return started + 1 == count ? flops : 0;
+}
+
+/// Encodes every text once, `batch` a call.
+static bool encode_pass(bench_t *bench, size_t batch, size_t *tokens) {
+    setup_t const *const setup = &bench->setup;
+    for (size_t first = 0; first < bench->corpus.count; first += batch) {
+        size_t const left = bench->corpus.count - first;
+        uform_encode_report_t report = {.size = sizeof(report)};
+        uform_status_t const status = uform_encode_texts(setup->model, setup->executor, bench->corpus.texts + first,
+            left < batch ? left : batch, &setup->encoding, bench->rows + first * setup->row_bytes, 0, &report);
+        if (status != uform_status_ok_k) return message_status_(status), false;
+        *tokens += report.token_count;
+    }
+    return true;
+}
+
+static bool measure_run(bench_t *bench, size_t batch, double seconds, run_t *run) {
+    double const before = measure_limit(&bench->setup);
+    uint64_t const started_ns = clock_ns_();
+    size_t tokens = 0, passes = 0;
+    do {
+        if (!encode_pass(bench, batch, &tokens)) return false;
+        ++passes;
+    } while (seconds_since(started_ns) < seconds);
+    run->seconds = seconds_since(started_ns);
+    run->tokens_per_second = (double)tokens / run->seconds;
+    run->texts_per_second = (double)(bench->corpus.count * passes) / run->seconds;
+    run->limit_flops = (before + measure_limit(&bench->setup)) / 2;
+    bench->tokens_per_pass = tokens / passes;
+    return true;
+}
+
+static bool measure_first_vector(bench_t *bench, settings_t const *settings) {
+    uint64_t const started_ns = clock_ns_();
+    if (!setup_open_(&bench->setup, settings)) return false;
+    bench->load_seconds = seconds_since(started_ns);
+    char *const row = malloc(bench->setup.row_bytes);
+    if (!row) return message_("not enough memory for an embedding"), false;
+    uform_status_t const status = uform_encode_texts(
+        bench->setup.model, bench->setup.executor, bench->corpus.texts, 1, &bench->setup.encoding, row, 0, NULL);
+    bench->first_vector_seconds = seconds_since(started_ns);
+    free(row);
+    return status == uform_status_ok_k || (message_status_(status), false);
+}
+
+static bool measure_all(bench_t *bench, settings_t const *settings) {
+    size_t const repeats = settings->repeats ? settings->repeats : repeats_by_default_k;
+    size_t const batch = settings->batch ? settings->batch : bench->corpus.count;
+    bench->rows = calloc(bench->corpus.count, bench->setup.row_bytes);
+    bench->runs = calloc(repeats, sizeof(*bench->runs));
+    if (!bench->rows || !bench->runs) return message_("not enough memory for the embeddings"), false;
+    size_t warm_tokens = 0;
+    if (!encode_pass(bench, batch, &warm_tokens)) return false;
+    for (; bench->run_count != repeats; ++bench->run_count)
+        if (!measure_run(bench, batch, settings->seconds, &bench->runs[bench->run_count])) return false;
+    return true;
+}
+
+static int compare_rates(void const *left, void const *right) {
+    double const difference = ((run_t const *)left)->tokens_per_second - ((run_t const *)right)->tokens_per_second;
+    return (difference > 0) - (difference < 0);
+}
+
+static double share_of_limit(bench_t const *bench, run_t const *run) {
+    return run->limit_flops > 0 ? bench->setup.model_facts.flops_per_token * run->tokens_per_second / run->limit_flops
+                                : 0;
+}
+
+/// Runs are in ascending order of their rates.
+static json_t *results_of(bench_t const *bench, settings_t const *settings) {
+    run_t const *const median = &bench->runs[bench->run_count / 2];
+    setup_t const *const setup = &bench->setup;
+    json_t *const rates = json_array();
+    for (size_t index = 0; index != bench->run_count; ++index)
+        json_array_append_new(rates, json_real(bench->runs[index].tokens_per_second));
+    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "version",
+        uform_version(), "model", settings->model, "threads", (json_int_t)setup->executor_facts.threads, "cpu_class",
+        uform_cpu_class_name(setup->executor_facts.cpu_class), "precision",
+        uform_scalar_name(setup->model_facts.precision), "texts", (json_int_t)bench->corpus.count, "tokens",
+        (json_int_t)bench->tokens_per_pass, "batch", (json_int_t)settings->batch, "load_seconds", bench->load_seconds,
+        "first_vector_seconds", bench->first_vector_seconds, "tokens_per_second", median->tokens_per_second,
+        "texts_per_second", median->texts_per_second, "limit_flops", median->limit_flops, "flops_per_token",
+        setup->model_facts.flops_per_token, "share_of_limit", share_of_limit(bench, median), "tokens_per_second_runs",
+        rates);
+}
+
+static void print_results(bench_t const *bench, settings_t const *settings) {
+    run_t const *const median = &bench->runs[bench->run_count / 2];
+    setup_t const *const setup = &bench->setup;
+    printf("model            %s, %zu dimensions\n", settings->model, setup->dimensions);
+    printf("machine          class %s, %zu threads, precision %s\n",
+        uform_cpu_class_name(setup->executor_facts.cpu_class), setup->executor_facts.threads,
+        uform_scalar_name(setup->model_facts.precision));
+    printf("input            %zu texts, %zu tokens, ", bench->corpus.count, bench->tokens_per_pass);
+    if (settings->batch) printf("%zu a call\n", settings->batch);
+    else printf("all in one call\n");
+    printf("loading          %.3f s, first vector after %.3f s\n", bench->load_seconds, bench->first_vector_seconds);
+    printf("rate             %.0f tokens/s, %.0f texts/s, %.3f ms a text; median of %zu runs\n",
+        median->tokens_per_second, median->texts_per_second, 1e3 / median->texts_per_second, bench->run_count);
+    printf("spread           %.0f to %.0f tokens/s\n", bench->runs[0].tokens_per_second,
+        bench->runs[bench->run_count - 1].tokens_per_second);
+    if (median->limit_flops > 0)
+        printf(
+            "limit            %.1f %% of %.3f Tflop/s, the most these threads reached beside the run; attention excluded\n",
+            100 * share_of_limit(bench, median), median->limit_flops * 1e-12);
+    else printf("limit            not measured: this class has no measure for the precision\n");
+}
+
+static exit_status_t run_bench(settings_t const *settings) {
+    bench_t bench;
+    memset(&bench, 0, sizeof(bench));
+    exit_status_t exit_status = exit_status_usage_k;
+    if (read_corpus(&bench.corpus, settings) && measure_first_vector(&bench, settings)) {
+        exit_status = measure_all(&bench, settings) ? exit_status_ok_k : exit_status_failed_k;
+        if (exit_status == exit_status_ok_k) {
+            qsort(bench.runs, bench.run_count, sizeof(*bench.runs), compare_rates);
+            json_t *const results = settings->json ? results_of(&bench, settings) : NULL;
+            if (results) json_dumpf(results, stdout, JSON_INDENT(2)), putchar('\n');
+            else print_results(&bench, settings);
+            json_decref(results);
+        }
+    }
+    free(bench.rows);
+    free(bench.runs);
+    free(bench.corpus.bytes);
+    free(bench.corpus.texts);
+    setup_close_(&bench.setup);
+    return exit_status;
+}
+
+command_t const command_bench_ = {
+    .name = "bench",
+    .bit = command_bench_k,
+    .summary = "measure the rate of a model on this machine",
+    .synopsis = "--model DIR --input FILE [options]",
+    .manual =
+        "Loads the model, encodes the input once to warm up, then again and again, and shows the median: tokens and texts\n"
+        "a second, tokenizing included. The limit is what the same threads reach with multiplications alone, measured\n"
+        "before and after every run; the share counts the matrices a token passes and leaves attention out.\n"
+        "\n"
+        "Examples:\n"
+        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt\n"
+        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt --threads 1 --batch 1\n"
+        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt --precision f32 --repeats 9 --json\n",
+    .run = run_bench,
+};

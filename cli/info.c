@@ -1,0 +1,190 @@
+/**
+ *  uform info: what this build and this machine offer, and what a model is. One JSON object is made of it, and the text
+ * for people is written from that object, so the two can't tell different stories.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "options.h"
+#include "progress.h"
+
+enum { cpu_class_first_k = 1, cpu_class_last_k = 18 };
+
+static json_t *describe_classes(void) {
+    json_t *const classes = json_array();
+    for (int value = cpu_class_first_k; value <= cpu_class_last_k; ++value) {
+        uform_cpu_class_description_t facts;
+        if (uform_cpu_class_describe((uform_cpu_class_t)value, &facts) != uform_status_ok_k) continue;
+        json_array_append_new(
+            classes, json_pack("{s:s, s:b, s:b, s:b, s:s}", "class", uform_cpu_class_name(facts.cpu_class), "compiled",
+                         facts.compiled, "available", facts.available, "chosen", facts.chosen, "reason", facts.reason));
+    }
+    return classes;
+}
+
+static json_t *describe_machine(uform_machine_description_t const *facts) {
+    json_t *const machine = json_pack("{s:s, s:I, s:I, s:o, s:I, s:s}", "processor", facts->processor, "cores_online",
+        (json_int_t)facts->cores_online, "cores_allowed", (json_int_t)facts->cores_allowed, "cores_quota",
+        facts->cores_quota > 0 ? json_real(facts->cores_quota) : json_null(), "threads_default",
+        (json_int_t)facts->threads_default, "cpu_class", uform_cpu_class_name(facts->cpu_class));
+    // The system lists its memory domains as ranges, e.g. "0-1"; where it has none, all memory is one domain.
+    char domains[256] = "0";
+    FILE *const file = fopen("/sys/devices/system/node/online", "r");
+    if (file) {
+        if (fgets(domains, sizeof(domains), file)) domains[strcspn(domains, "\n")] = '\0';
+        fclose(file);
+    }
+    json_object_set_new(machine, "memory_domains", json_string(domains));
+    return machine;
+}
+
+static json_t *describe_prompts(uform_model_t model, size_t count) {
+    json_t *const prompts = json_object();
+    for (size_t index = 0; index != count; ++index) {
+        char const *name = NULL, *text = NULL;
+        if (uform_model_prompt(model, index, &name, &text) == uform_status_ok_k)
+            json_object_set_new(prompts, name, json_string(text));
+    }
+    return prompts;
+}
+
+/// Pooling modes as the option --pooling takes them.
+static void join_poolings(uint32_t pooling, char *words, size_t capacity) {
+    words[0] = '\0';
+    for (uint32_t left = pooling; left; left &= left - 1) {
+        size_t const length = strlen(words);
+        snprintf(words + length, capacity - length, "%s%s", length ? "+" : "", uform_pooling_name(left & (~left + 1)));
+    }
+}
+
+static json_t *describe_model(char const *directory) {
+    uform_model_t model = NULL;
+    uform_model_description_t facts;
+    uform_status_t status = uform_model_load_ram(directory, NULL, 0, NULL, &model);
+    if (status == uform_status_ok_k) status = uform_model_describe(model, &facts);
+    if (status != uform_status_ok_k) {
+        message_status_(status);
+        uform_model_free(model);
+        return NULL;
+    }
+    char pooling[128];
+    join_poolings(facts.pooling, pooling, sizeof(pooling));
+    json_t *const described =
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:b, s:o, s:o, s:I, s:f}",
+            "directory", directory, "architecture", facts.architecture, "activation", facts.activation, "precision",
+            uform_scalar_name(facts.precision), "cpu_class", uform_cpu_class_name(facts.cpu_class), "dimensions",
+            (json_int_t)facts.dimensions, "width", (json_int_t)facts.width, "layers", (json_int_t)facts.layers, "heads",
+            (json_int_t)facts.heads, "feed_forward_width", (json_int_t)facts.feed_forward_width, "vocabulary_count",
+            (json_int_t)facts.vocabulary_count, "max_tokens", (json_int_t)facts.max_tokens, "pooling", pooling,
+            "dense_count", (json_int_t)facts.dense_count, "normalize", facts.normalize, "prompts",
+            describe_prompts(model, facts.prompt_count), "default_prompt",
+            facts.default_prompt[0] ? json_string(facts.default_prompt) : json_null(), "weights_bytes",
+            (json_int_t)facts.weights_bytes, "flops_per_token", facts.flops_per_token);
+    uform_model_free(model);
+    if (!described) message_("%s: not enough memory to describe it, or a name in it that isn't UTF-8", directory);
+    return described;
+}
+
+static char const *words_of(json_t const *object, char const *key) {
+    return json_string_value(json_object_get(object, key));
+}
+
+static long long number_of(json_t const *object, char const *key) {
+    return json_integer_value(json_object_get(object, key));
+}
+
+static void print_classes(json_t const *classes, bool verbose) {
+    for (size_t index = 0; index != json_array_size(classes); ++index) {
+        json_t const *const row = json_array_get(classes, index);
+        bool const available = json_is_true(json_object_get(row, "available"));
+        if (!available && !verbose) continue;
+        bool const chosen = json_is_true(json_object_get(row, "chosen"));
+        printf("  %-17s %s%s\n", words_of(row, "class"),
+            chosen      ? "chosen"
+            : available ? "available"
+                        : "declined: ",
+            available ? "" : words_of(row, "reason"));
+    }
+}
+
+static void print_machine(json_t const *machine) {
+    json_t const *const quota = json_object_get(machine, "cores_quota");
+    printf("processor        %s\n", words_of(machine, "processor")[0] ? words_of(machine, "processor") : "unknown");
+    printf("cores            %lld online, %lld allowed by affinity", number_of(machine, "cores_online"),
+        number_of(machine, "cores_allowed"));
+    if (json_is_real(quota)) printf(", quota of %.2f\n", json_real_value(quota));
+    else printf(", no quota\n");
+    printf("default threads  %lld\n", number_of(machine, "threads_default"));
+    printf("memory domains   %s\n", words_of(machine, "memory_domains"));
+}
+
+static void print_model(json_t const *model) {
+    printf("\nmodel            %s\n", words_of(model, "directory"));
+    printf("architecture     %s, %lld layers of %lld, %lld heads, %s\n", words_of(model, "architecture"),
+        number_of(model, "layers"), number_of(model, "width"), number_of(model, "heads"),
+        words_of(model, "activation"));
+    printf("embeddings       %lld dimensions, pooling %s, %lld dense, %s\n", number_of(model, "dimensions"),
+        words_of(model, "pooling"), number_of(model, "dense_count"),
+        json_is_true(json_object_get(model, "normalize")) ? "normalized" : "not normalized");
+    printf("texts            up to %lld tokens, vocabulary of %lld\n", number_of(model, "max_tokens"),
+        number_of(model, "vocabulary_count"));
+    printf("weights          %.1f MB, packed in %s for %s\n", (double)number_of(model, "weights_bytes") * 1e-6,
+        words_of(model, "precision"), words_of(model, "cpu_class"));
+    printf("work             %.1f million operations a token, attention excluded\n",
+        json_real_value(json_object_get(model, "flops_per_token")) * 1e-6);
+    char const *const chosen = words_of(model, "default_prompt");
+    json_t *const prompts = json_object_get(model, "prompts");
+    char const *name = NULL;
+    json_t *text = NULL;
+    json_object_foreach(prompts, name, text) {
+        char *const quoted = json_dumps(text, JSON_ENCODE_ANY);
+        printf("prompt           %s: %s%s\n", name, quoted ? quoted : "",
+            chosen && strcmp(chosen, name) == 0 ? " (default)" : "");
+        free(quoted);
+    }
+}
+
+static exit_status_t run_info(settings_t const *settings) {
+    uform_machine_description_t facts;
+    uform_status_t const status = uform_machine_describe(&facts);
+    if (status != uform_status_ok_k) return message_status_(status), exit_status_failed_k;
+    json_t *const model = settings->model ? describe_model(settings->model) : json_null();
+    if (!model) return exit_status_usage_k;
+    json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:[], s:o}", "version", uform_version(), "compiled",
+        uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine", describe_machine(&facts),
+        "classes", describe_classes(), "gpus", "model", model);
+    if (!all) return message_("not enough memory"), exit_status_failed_k;
+    if (settings->json) {
+        if (!settings->model) json_object_del(all, "model");
+        json_dumpf(all, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else {
+        printf("uform            %s\n", uform_version());
+        print_machine(json_object_get(all, "machine"));
+        printf("gpus             none: this build computes on the CPU only\n");
+        printf("cpu classes      compiled: %s\n", uform_capabilities_compiled());
+        print_classes(json_object_get(all, "classes"), settings->verbose);
+        if (settings->model) print_model(json_object_get(all, "model"));
+    }
+    json_decref(all);
+    return exit_status_ok_k;
+}
+
+command_t const command_info_ = {
+    .name = "info",
+    .bit = command_info_k,
+    .summary = "say what this build, this machine and a model offer",
+    .synopsis = "[--json] [--verbose] [--model DIR]",
+    .manual =
+        "The classes are families of processors with kernels of their own; the best one that the processor has and the\n"
+        "system permits is chosen. --cpu-class of the other commands, or UFORM_CPU_CLASS in the environment, picks\n"
+        "another.\n"
+        "\n"
+        "Examples:\n"
+        "  uform info --verbose\n"
+        "  uform info --json --model all-MiniLM-L6-v2\n",
+    .run = run_info,
+};

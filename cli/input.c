@@ -1,0 +1,212 @@
+/**
+ *  The reader. One buffer holds the window's items and the beginning of the next; items are places in it, so nothing is
+ *  copied. A JSON string is never longer than its source, so it is decoded over the line it came from.
+ *
+ *      [ item | item | ... | item | the beginning of the next window ]
+ *      0                          consumed        scanned            end
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <jansson.h>
+
+#include "input.h"
+#include "progress.h"
+
+enum {
+    read_bytes_k = 256 * 1024,
+    window_bytes_k = 4 * 1024 * 1024,
+    /// A writer that pauses gets its answers: a window with something in it is closed after so long.
+    patience_ms_k = 20,
+};
+
+bool input_open_(input_t *input, char const *path, input_format_t format, size_t item_limit) {
+    bool const standard = !path || strcmp(path, "-") == 0;
+    memset(input, 0, sizeof(*input));
+    input->name = standard ? "standard input" : path;
+    input->format = format;
+    input->descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (input->descriptor < 0) {
+        message_("--input: %s: %s", path, strerror(errno));
+        return false;
+    }
+    struct stat facts;
+    if (fstat(input->descriptor, &facts) == 0) {
+        if (S_ISDIR(facts.st_mode)) {
+            message_("--input: %s: expected a file, found a directory", input->name);
+            input_close_(input);
+            return false;
+        }
+        off_t const start = S_ISREG(facts.st_mode) ? lseek(input->descriptor, 0, SEEK_CUR) : -1;
+        if (start >= 0 && facts.st_size > start) input->bytes_total = (uint64_t)(facts.st_size - start);
+    }
+    input->item_limit = item_limit;
+    input->capacity = 2 * read_bytes_k;
+    input->items = calloc(item_limit, sizeof(*input->items));
+    input->buffer = malloc(input->capacity);
+    if (input->items && input->buffer) return true;
+    message_("%s: not enough memory", input->name);
+    input_close_(input);
+    return false;
+}
+
+static void forget_items(input_t *input) {
+    for (size_t position = 0; position != input->item_count; ++position) free(input->items[position].problem);
+    input->item_count = 0;
+}
+
+void input_close_(input_t *input) {
+    forget_items(input);
+    free(input->items);
+    free(input->buffer);
+    if (input->descriptor > STDIN_FILENO) close(input->descriptor);
+    memset(input, 0, sizeof(*input));
+}
+
+uform_text_t input_text_(input_t const *input, input_item_t const *item) {
+    return (uform_text_t){input->buffer + item->offset, item->length};
+}
+
+void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem) {
+    message_("%s: item %llu: %s: %s", input->name, (unsigned long long)(input->number + position + 1),
+        uform_status_name(status), problem ? problem : uform_status_text(status));
+}
+
+static void refuse_item(input_item_t *item, uform_status_t status, char const *problem) {
+    item->status = status;
+    item->problem = strdup(problem);
+    // The words may quote the line, and its control characters must not reach a terminal.
+    for (char *at = item->problem; at && *at; ++at)
+        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = '?';
+}
+
+static char const *json_type_name(json_t const *value) {
+    static char const *const names[] = {
+        "an object", "an array", "a string", "a number", "a number", "true", "false", "null"};
+    return value ? names[json_typeof(value)] : "nothing";
+}
+
+/// Takes the text out of a line of JSON and puts it where the line stood.
+static void decode_json(input_t *input, input_item_t *item) {
+    json_error_t error;
+    char problem[JSON_ERROR_TEXT_LENGTH + 64];
+    // Numbers beside the text aren't ours to judge, so whole ones may have any length.
+    json_t *const root = json_loadb(
+        input->buffer + item->offset, item->length, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+    if (!root) {
+        snprintf(problem, sizeof(problem), "not JSON: %s, at byte %d", error.text, error.position);
+        refuse_item(item, uform_status_malformed_k, problem);
+        return;
+    }
+    json_t const *const text = json_is_object(root) ? json_object_get(root, "text") : root;
+    if (json_is_string(text)) {
+        item->length = json_string_length(text);
+        memcpy(input->buffer + item->offset, json_string_value(text), item->length);
+    } else if (!text && json_object_get(root, "image")) {
+        refuse_item(item, uform_status_unsupported_k, "image: this build encodes texts only");
+    } else {
+        snprintf(problem, sizeof(problem),
+            json_is_object(root) ? "text: expected a string, found %s" : "expected an object or a string, found %s",
+            json_type_name(text));
+        refuse_item(item, uform_status_malformed_k, problem);
+    }
+    json_decref(root);
+}
+
+/// Makes an item of the bytes from `consumed` to `stop`; `next` is where the following one begins.
+static void take_item(input_t *input, size_t stop, size_t next) {
+    input_item_t *const item = &input->items[input->item_count];
+    *item = (input_item_t){.offset = input->consumed, .length = stop - input->consumed};
+    if (input->format != input_format_nul_k) {
+        static char const byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
+        bool const first = input->number + input->item_count == 0;
+        if (first && item->length >= 3 && memcmp(input->buffer + item->offset, byte_order_mark, 3) == 0)
+            item->offset += 3, item->length -= 3;
+        if (item->length && input->buffer[item->offset + item->length - 1] == '\r') --item->length;
+    }
+    if (input->format == input_format_jsonl_k) decode_json(input, item);
+    ++input->item_count;
+    input->bytes += next - input->consumed;
+    input->consumed = input->scanned = next;
+}
+
+/// Takes the items whose separators are in the buffer, as many as the window still holds.
+static void take_items(input_t *input) {
+    int const separator = input->format == input_format_nul_k ? '\0' : '\n';
+    while (input->item_count != input->item_limit) {
+        char const *const found = memchr(input->buffer + input->scanned, separator, input->end - input->scanned);
+        if (!found) {
+            input->scanned = input->end;
+            return;
+        }
+        size_t const stop = (size_t)(found - input->buffer);
+        take_item(input, stop, stop + 1);
+    }
+}
+
+static bool read_more(input_t *input) {
+    if (input->capacity - input->end < read_bytes_k) {
+        size_t const capacity = input->capacity * 2;
+        char *const buffer = capacity > input->capacity ? realloc(input->buffer, capacity) : NULL;
+        if (!buffer) {
+            message_("%s: item %llu: not enough memory for its text", input->name,
+                (unsigned long long)(input->number + input->item_count + 1));
+            return false;
+        }
+        input->buffer = buffer;
+        input->capacity = capacity;
+    }
+    while (true) {
+        ssize_t const count = read(input->descriptor, input->buffer + input->end, read_bytes_k);
+        if (count >= 0) {
+            input->ended = count == 0;
+            input->end += (size_t)count;
+            return true;
+        }
+        if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            struct pollfd waiting = {.fd = input->descriptor, .events = POLLIN};
+            poll(&waiting, 1, -1);
+        } else if (errno != EINTR) {
+            message_("%s: %s", input->name, strerror(errno));
+            return false;
+        }
+    }
+}
+
+/// Whether a read would find something, or the end, before the window's patience is over.
+static bool more_is_near(input_t const *input, uint64_t deadline_ns) {
+    uint64_t const now = clock_ns_();
+    int const wait_ms = now < deadline_ns ? (int)((deadline_ns - now) / 1000000) : 0;
+    struct pollfd waiting = {.fd = input->descriptor, .events = POLLIN};
+    return poll(&waiting, 1, wait_ms) != 0;
+}
+
+bool input_next_(input_t *input) {
+    input->number += input->item_count;
+    forget_items(input);
+    memmove(input->buffer, input->buffer + input->consumed, input->end - input->consumed);
+    input->end -= input->consumed;
+    input->scanned -= input->consumed;
+    input->consumed = 0;
+    uint64_t deadline_ns = 0;
+    while (true) {
+        take_items(input);
+        if (input->item_count == input->item_limit) return true;
+        if (input->ended) {
+            // A last line needs no separator.
+            if (input->end > input->consumed) take_item(input, input->end, input->end);
+            return true;
+        }
+        if (input->item_count) {
+            if (!deadline_ns) deadline_ns = clock_ns_() + (uint64_t)patience_ms_k * 1000000;
+            if (input->end >= window_bytes_k || !more_is_near(input, deadline_ns)) return true;
+        }
+        if (!read_more(input)) return false;
+    }
+}

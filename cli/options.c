@@ -1,0 +1,245 @@
+/**
+ *  The table of options and its interpreter. Values are checked while they are read, so that a wrong one is answered
+ * with the option's name, what it expects and what was found, before anything is opened.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+#include "progress.h"
+
+typedef struct option_t {
+    char const *name;
+    char const *placeholder; ///< NULL for a flag, whose target is a bool
+    unsigned commands;
+    bool (*parse)(char const *value, void *target);
+    size_t offset; ///< of the target in settings_t
+    char const *expected;
+    char const *help; ///< lines separated by '\n'
+} option_t;
+
+static bool parse_words(char const *value, void *target) {
+    *(char const **)target = value;
+    return true;
+}
+
+static bool parse_path(char const *value, void *target) {
+    *(char const **)target = value;
+    return value[0] != '\0';
+}
+
+static bool parse_count(char const *value, void *target) {
+    // strtoull takes signs and blanks, which are typing mistakes here.
+    if (!isdigit((unsigned char)value[0])) return false;
+    char *end = NULL;
+    errno = 0;
+    unsigned long long const number = strtoull(value, &end, 10);
+    if (errno != 0 || *end != '\0' || number > SIZE_MAX) return false;
+    *(size_t *)target = (size_t)number;
+    return true;
+}
+
+static bool parse_positive(char const *value, void *target) {
+    return parse_count(value, target) && *(size_t *)target > 0;
+}
+
+static bool parse_seconds(char const *value, void *target) {
+    if (!isdigit((unsigned char)value[0]) && value[0] != '.') return false;
+    char *end = NULL;
+    double const number = strtod(value, &end);
+    if (*end != '\0' || !isfinite(number)) return false;
+    *(double *)target = number;
+    return true;
+}
+
+static bool parse_scalar(char const *value, void *target) {
+    return uform_scalar_parse(value, (uform_scalar_t *)target) == uform_status_ok_k;
+}
+
+static bool parse_cpu_class(char const *value, void *target) {
+    return uform_cpu_class_parse(value, (uform_cpu_class_t *)target) == uform_status_ok_k;
+}
+
+static bool parse_pooling(char const *value, void *target) {
+    return uform_pooling_parse(value, (uint32_t *)target) == uform_status_ok_k;
+}
+
+/// The position of a token in a NULL-terminated list, or -1.
+static int position_in(char const *const *tokens, char const *value) {
+    for (int position = 0; tokens[position]; ++position)
+        if (strcmp(tokens[position], value) == 0) return position;
+    return -1;
+}
+
+static bool parse_switch(char const *value, void *target) {
+    static char const *const tokens[] = {"auto", "on", "off", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(uform_switch_t *)target = (uform_switch_t)position;
+    return position >= 0;
+}
+
+static bool parse_precision(char const *value, void *target) {
+    static char const *const tokens[] = {"f32", "bf16", "i8", NULL};
+    return position_in(tokens, value) >= 0 && parse_scalar(value, target);
+}
+
+static bool parse_input_format(char const *value, void *target) {
+    static char const *const tokens[] = {"lines", "jsonl", "nul", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(input_format_t *)target = (input_format_t)position;
+    return position >= 0;
+}
+
+static bool parse_output_format(char const *value, void *target) {
+    static char const *const tokens[] = {"jsonl", "npy", "f32", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(output_format_t *)target = (output_format_t)(position + 1);
+    return position >= 0;
+}
+
+static bool parse_side(char const *value, void *target) {
+    static char const *const tokens[] = {"right", "left", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(bool *)target = position == 1;
+    return position >= 0;
+}
+
+enum {
+    encoding_k = command_embed_k | command_tokenize_k | command_bench_k,
+    streaming_k = command_embed_k | command_tokenize_k,
+    computing_k = command_embed_k | command_bench_k,
+};
+
+#define TARGET(field) offsetof(settings_t, field)
+
+static option_t const options[] = {
+    {"model", "DIR", encoding_k | command_info_k, parse_path, TARGET(model), "the path of a directory",
+        "directory of the model, as sentence-transformers or transformers saves it"},
+    {"input", "FILE", encoding_k, parse_path, TARGET(input), "the path of a file",
+        "texts to read; '-' or nothing for standard input"},
+    {"format", "FORMAT", encoding_k, parse_input_format, TARGET(format), "lines, jsonl or nul",
+        "lines (the default): a text a line\njsonl: {\"text\": \"...\"} or \"...\" a line\nnul: texts that end in a NUL byte"},
+    {"output", "FILE", streaming_k, parse_path, TARGET(output), "the path of a file",
+        "where the result goes; '-' or nothing for standard output"},
+    {"output-format", "FORMAT", command_embed_k, parse_output_format, TARGET(output_format), "jsonl, npy or f32",
+        "jsonl: an array a line; npy: a NumPy file of [count, dimensions];\nf32: bare rows of little-endian floats\n"
+        "default: what --output ends in (.npy, .f32), else jsonl"},
+    {"scalar", "TYPE", command_embed_k, parse_scalar, TARGET(scalar), "f32, f16, bf16, i8 or b1",
+        "type of the embeddings: f32 (the default), f16, bf16, i8 or b1"},
+    {"dimensions", "N", computing_k, parse_positive, TARGET(dimensions), "a positive integer",
+        "keep the first N dimensions, for models trained that way"},
+    {"precision", "TYPE", computing_k, parse_precision, TARGET(precision), "f32, bf16 or i8",
+        "arithmetic: f32 or bf16; default: bf16 where the processor multiplies\nit natively, else f32"},
+    {"normalize", "WHEN", computing_k, parse_switch, TARGET(normalize), "auto, on or off",
+        "scale embeddings to length one; auto: as the directory says"},
+    {"pooling", "MODES", computing_k, parse_pooling, TARGET(pooling),
+        "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several joined by '+'",
+        "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several\njoined by '+'; default: as the directory says"},
+    {"prompt", "NAME", encoding_k, parse_words, TARGET(prompt_name), "the name of a prompt",
+        "put this prompt of the directory before every text"},
+    {"prompt-text", "TEXT", encoding_k, parse_words, TARGET(prompt_text), "a text",
+        "put these words before every text; '' for no prompt at all"},
+    {"max-tokens", "N", encoding_k, parse_positive, TARGET(max_tokens), "a positive integer",
+        "cut texts after N tokens, special ones included; default: as the\ndirectory says"},
+    {"truncate-side", "SIDE", encoding_k, parse_side, TARGET(truncate_left), "left or right",
+        "side on which long texts lose tokens: right (the default) or left"},
+    {"literal-specials", NULL, encoding_k, NULL, TARGET(literal_specials), NULL,
+        "special tokens typed in a text, like [SEP], are ordinary text"},
+    {"threads", "N", computing_k, parse_count, TARGET(threads), "an integer, zero or more",
+        "threads to compute on; default, and 0: 7/8 of the cores allowed"},
+    {"cpu-class", "CLASS", computing_k | command_tokenize_k, parse_cpu_class, TARGET(cpu_class),
+        "a class that 'uform info' lists", "kernels to use, e.g. serial or intel_haswell; default: the best here"},
+    {"progress", "WHEN", command_embed_k, parse_switch, TARGET(progress), "auto, on or off",
+        "rate and time left on standard error; auto: when it is a terminal"},
+    {"repeats", "N", command_bench_k, parse_positive, TARGET(repeats), "a positive integer",
+        "runs to take the median of; default: 5"},
+    {"seconds", "S", command_bench_k, parse_seconds, TARGET(seconds), "a number of seconds",
+        "repeat the input within a run until S seconds have passed; default: 0"},
+    {"batch", "N", command_bench_k, parse_count, TARGET(batch), "an integer, zero or more",
+        "texts a call; 1 encodes one at a time; default, and 0: all at once"},
+    {"json", NULL, command_info_k | command_bench_k, NULL, TARGET(json), NULL, "one JSON object instead of text"},
+    {"verbose", NULL, command_info_k, NULL, TARGET(verbose), NULL, "say of every class why it is not used"},
+};
+
+enum { option_count_k = sizeof(options) / sizeof(options[0]) };
+
+static option_t const *find_option(command_t const *command, char const *name, size_t length) {
+    for (size_t row = 0; row != option_count_k; ++row)
+        if ((options[row].commands & command->bit) && strlen(options[row].name) == length &&
+            memcmp(options[row].name, name, length) == 0)
+            return &options[row];
+    return NULL;
+}
+
+/// Reads one option that starts at `words[0]`, which begins with "--". Receives how many words it took.
+static bool parse_option(
+    command_t const *command, int word_count, char *const *words, settings_t *settings, int *taken) {
+    char const *const name = words[0] + 2;
+    size_t const length = strcspn(name, "=");
+    option_t const *const option = find_option(command, name, length);
+    if (!option) {
+        message_("%s: unknown option '--%.*s'; 'uform %s --help' lists them", command->name, (int)length, name,
+            command->name);
+        return false;
+    }
+    char const *value = name[length] == '=' ? name + length + 1 : NULL;
+    char *const target = (char *)settings + option->offset;
+    *taken = 1;
+    if (!option->placeholder) {
+        if (value) message_("%s: --%s: takes no value, found '%s'", command->name, option->name, value);
+        *(bool *)target = true;
+        return !value;
+    }
+    if (!value && word_count > 1) value = words[1], *taken = 2;
+    if (!value) {
+        message_("%s: --%s: expected %s, found nothing", command->name, option->name, option->expected);
+        return false;
+    }
+    if (option->parse(value, target)) return true;
+    message_("%s: --%s: expected %s, found '%s'", command->name, option->name, option->expected, value);
+    return false;
+}
+
+options_outcome_t options_parse_(command_t const *command, int word_count, char *const *words, settings_t *settings) {
+    for (int position = 0; position != word_count; ++position)
+        if (strcmp(words[position], "--help") == 0 || strcmp(words[position], "-h") == 0) return options_help_k;
+    for (int position = 0, taken = 0; position < word_count; position += taken) {
+        char *const *const rest = words + position;
+        if (strncmp(rest[0], "--", 2) != 0 || rest[0][2] == '\0') {
+            message_("%s: unexpected argument '%s'; 'uform %s --help' lists the options", command->name, rest[0],
+                command->name);
+            return options_refused_k;
+        }
+        if (!parse_option(command, word_count - position, rest, settings, &taken)) return options_refused_k;
+    }
+    bool const wants_model = (command->bit & encoding_k) != 0;
+    if (wants_model && !settings->model) {
+        message_("%s: --model: expected the path of a directory, found nothing", command->name);
+        return options_refused_k;
+    }
+    return options_parsed_k;
+}
+
+static void print_option(char const *name, char const *placeholder, char const *help) {
+    char label[64];
+    snprintf(label, sizeof(label), "--%s%s%s", name, placeholder ? " " : "", placeholder ? placeholder : "");
+    for (char const *line = help; line; label[0] = '\0') {
+        size_t const length = strcspn(line, "\n");
+        printf("  %-24s%.*s\n", label, (int)length, line);
+        line = line[length] ? line + length + 1 : NULL;
+    }
+}
+
+void options_print_help_(command_t const *command) {
+    printf("uform %s: %s\n\nUsage: uform %s %s\n\nOptions:\n", command->name, command->summary, command->name,
+        command->synopsis);
+    for (size_t row = 0; row != option_count_k; ++row)
+        if (options[row].commands & command->bit)
+            print_option(options[row].name, options[row].placeholder, options[row].help);
+    print_option("help", NULL, "this text");
+    printf("\n%s", command->manual);
+}

@@ -1,0 +1,90 @@
+/**
+ *  Messages and progress. The line of progress is drawn over itself with a carriage return, so a message first wipes
+ * it.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "progress.h"
+
+enum { redraw_interval_ns_k = 200 * 1000 * 1000 };
+
+static char const wipe_line[] = "\r\033[K";
+static bool line_is_drawn = false;
+
+/// One write a line, so that lines of several processes on one terminal don't mix.
+static void write_line(char *line, int length, size_t capacity) {
+    if (length < 0) return;
+    size_t const used = (size_t)length < capacity - 1 ? (size_t)length : capacity - 2;
+    line[used] = '\n';
+    fwrite(line, 1, used + 1, stderr);
+    line_is_drawn = false;
+}
+
+void message_(char const *format, ...) {
+    char line[4096];
+    int const prefix = snprintf(line, sizeof(line), "%suform: ", line_is_drawn ? wipe_line : "");
+    va_list arguments;
+    va_start(arguments, format);
+    int const length = vsnprintf(line + prefix, sizeof(line) - (size_t)prefix, format, arguments);
+    va_end(arguments);
+    // A name or a value that holds a line break must not break the promise of one line a message.
+    for (char *at = line + prefix; *at; ++at)
+        if (*at == '\n') *at = ' ';
+    write_line(line, length < 0 ? length : prefix + length, sizeof(line));
+}
+
+void message_status_(uform_status_t status) {
+    char const *const detail = uform_last_detail();
+    message_("%s: %s", uform_status_name(status), detail[0] ? detail : uform_status_text(status));
+}
+
+uint64_t clock_ns_(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void progress_begin_(progress_t *progress, uform_switch_t when) {
+    memset(progress, 0, sizeof(*progress));
+    progress->shown = when == uform_switch_on_k || (when == uform_switch_auto_k && isatty(STDERR_FILENO));
+    progress->started_ns = clock_ns_();
+}
+
+/// "1:02:03" or "2:03".
+static void format_duration(double seconds, char *words, size_t capacity) {
+    unsigned long const whole = seconds < 0 ? 0 : seconds > 1e9 ? 1000000000ul : (unsigned long)(seconds + 0.5);
+    if (whole >= 3600) snprintf(words, capacity, "%lu:%02lu:%02lu", whole / 3600, whole / 60 % 60, whole % 60);
+    else snprintf(words, capacity, "%lu:%02lu", whole / 60, whole % 60);
+}
+
+void progress_update_(progress_t *progress, uint64_t texts, uint64_t tokens, uint64_t bytes, uint64_t bytes_total) {
+    if (!progress->shown) return;
+    uint64_t const now = clock_ns_();
+    if (progress->drawn_ns && now - progress->drawn_ns < redraw_interval_ns_k) return;
+    progress->drawn_ns = now;
+    double const seconds = (double)(now - progress->started_ns) * 1e-9;
+    double const rate = seconds > 0 ? 1 / seconds : 0;
+    char left[64] = "";
+    if (bytes_total && bytes) {
+        double const share = bytes < bytes_total ? (double)bytes / (double)bytes_total : 1;
+        char duration[32];
+        format_duration(seconds * (1 - share) / share, duration, sizeof(duration));
+        snprintf(left, sizeof(left), ", %.0f %%, %s left", share * 100, duration);
+    }
+    fprintf(stderr, "%s%llu texts, %.0f texts/s, %.0f tokens/s%s", wipe_line, (unsigned long long)texts,
+        (double)texts * rate, (double)tokens * rate, left);
+    fflush(stderr);
+    line_is_drawn = true;
+}
+
+void progress_end_(progress_t *progress, uint64_t texts, uint64_t tokens) {
+    if (!progress->shown) return;
+    double const seconds = (double)(clock_ns_() - progress->started_ns) * 1e-9;
+    double const rate = seconds > 0 ? 1 / seconds : 0;
+    message_("%llu texts, %llu tokens in %.2f s: %.0f texts/s, %.0f tokens/s", (unsigned long long)texts,
+        (unsigned long long)tokens, seconds, (double)texts * rate, (double)tokens * rate);
+}
