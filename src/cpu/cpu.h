@@ -1,8 +1,8 @@
 /**
  *  What the processor has, what the operating system lets the process use of it, and how many cores of it.
  *
- *  Detection is two steps, so that tests replay other machines: a snapshot of raw facts (CPUID registers, XCR0, files under a root
- *  directory), and pure functions from the snapshot to an answer.
+ *  Detection is two steps, so that tests replay other machines: a snapshot of raw facts (CPUID registers, XCR0, files
+ * under a root directory), and pure functions from the snapshot to an answer.
  */
 #ifndef UFORM_CPU_CPU_H
 #define UFORM_CPU_CPU_H
@@ -14,42 +14,29 @@
 #include "uform/status.h"
 
 /**
- *  THE TABLE of x86 features: token, CPUID leaf, register (0 EAX, 1 EBX, 2 ECX, 3 EDX), bit, register state it lives in.
- *  A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see `uform_cpu_features_`.
+ *  THE TABLE of x86 features: token, CPUID leaf, register (0 EAX, 1 EBX, 2 ECX, 3 EDX), bit, register state it lives
+ * in. A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see
+ * `uform_cpu_features_`.
  */
 #define UFORM_FEATURES(row)                                                                                            \
-    row(avx2, extended, 1, 5, ymm)                                                                                     \
-    row(fma, basic, 2, 12, ymm)                                                                                        \
-    row(f16c, basic, 2, 29, ymm)                                                                                       \
-    row(bmi2, extended, 1, 8, general)                                                                                 \
-    row(avx_vnni, extended_1, 0, 4, ymm)                                                                               \
-    row(avx_vnni_int8, extended_1, 3, 4, ymm)                                                                          \
-    row(avx_ne_convert, extended_1, 3, 5, ymm)                                                                         \
-    row(avx_ifma, extended_1, 0, 23, ymm)                                                                              \
-    row(avx512f, extended, 1, 16, zmm)                                                                                 \
-    row(avx512cd, extended, 1, 28, zmm)                                                                                \
-    row(avx512vl, extended, 1, 31, zmm)                                                                                \
-    row(avx512dq, extended, 1, 17, zmm)                                                                                \
-    row(avx512bw, extended, 1, 30, zmm)                                                                                \
-    row(avx512_vnni, extended, 2, 11, zmm)                                                                             \
-    row(avx512_vbmi, extended, 2, 1, zmm)                                                                              \
-    row(avx512_vbmi2, extended, 2, 6, zmm)                                                                             \
-    row(avx512_bitalg, extended, 2, 12, zmm)                                                                           \
-    row(avx512_vpopcntdq, extended, 2, 14, zmm)                                                                        \
-    row(avx512_ifma, extended, 1, 21, zmm)                                                                             \
-    row(avx512_bf16, extended_1, 0, 5, zmm)                                                                            \
-    row(avx512_fp16, extended, 3, 23, zmm)                                                                             \
-    row(amx_tile, extended, 3, 24, tile)                                                                               \
-    row(amx_bf16, extended, 3, 22, tile)                                                                               \
-    row(amx_int8, extended, 3, 25, tile)                                                                               \
-    row(amx_fp16, extended_1, 0, 21, tile)                                                                             \
-    row(avx10_2, avx10, 1, 0, zmm)
+    row(avx2, extended, 1, 5, ymm) row(fma, basic, 2, 12, ymm) row(f16c, basic, 2, 29, ymm) row(                       \
+        bmi2, extended, 1, 8, general) row(avx_vnni, extended_1, 0, 4, ymm) row(avx_vnni_int8, extended_1, 3, 4, ymm)  \
+        row(avx_ne_convert, extended_1, 3, 5, ymm) row(avx_ifma, extended_1, 0, 23, ymm)                               \
+            row(avx512f, extended, 1, 16, zmm) row(avx512cd, extended, 1, 28, zmm) row(avx512vl, extended, 1, 31, zmm) \
+                row(avx512dq, extended, 1, 17, zmm) row(avx512bw, extended, 1, 30, zmm)                                \
+                    row(avx512_vnni, extended, 2, 11, zmm) row(avx512_vbmi, extended, 2, 1, zmm)                       \
+                        row(avx512_vbmi2, extended, 2, 6, zmm) row(avx512_bitalg, extended, 2, 12, zmm)                \
+                            row(avx512_vpopcntdq, extended, 2, 14, zmm) row(avx512_ifma, extended, 1, 21, zmm)         \
+                                row(avx512_bf16, extended_1, 0, 5, zmm) row(avx512_fp16, extended, 3, 23, zmm)         \
+                                    row(amx_tile, extended, 3, 24, tile) row(amx_bf16, extended, 3, 22, tile)          \
+                                        row(amx_int8, extended, 3, 25, tile) row(amx_fp16, extended_1, 0, 21, tile)    \
+                                            row(avx10_2, avx10, 1, 0, zmm)
 
 typedef enum uform_feature_t {
 #define UFORM_FEATURE_ROW_(token, leaf, register_, bit, state) uform_feature_##token##_k,
     UFORM_FEATURES(UFORM_FEATURE_ROW_)
 #undef UFORM_FEATURE_ROW_
-    uform_feature_count_k
+        uform_feature_count_k
 } uform_feature_t;
 
 #define UFORM_FEATURE(token) (UINT64_C(1) << uform_feature_##token##_k)
@@ -101,14 +88,15 @@ void uform_cpu_identify_(uform_cpu_identity_t *identity);
 /// From raw facts to masks; pure.
 uform_cpu_features_t uform_cpu_features_(uform_cpu_identity_t const *identity);
 
-/// Asks the operating system for tile state, for the whole process, and returns zero or an errno. Idempotent and thread-safe.
+/// Asks the operating system for tile state, for the whole process, and returns zero or an errno. Idempotent and
+/// thread-safe.
 typedef int (*uform_tile_permission_t)(void);
 int uform_cpu_permit_tiles_(void);
 
-/// Whether a machine with `features` offers everything in `required`, a mask; `permit` is called only if all else is there and tiles
-/// are among it. If not, `reason` [capacity] says what is missing, else it becomes empty.
-bool uform_cpu_offers_(uform_cpu_features_t features, uint64_t required, uform_tile_permission_t permit, char *reason,
-    size_t capacity);
+/// Whether a machine with `features` offers everything in `required`, a mask; `permit` is called only if all else is
+/// there and tiles are among it. If not, `reason` [capacity] says what is missing, else it becomes empty.
+bool uform_cpu_offers_(
+    uform_cpu_features_t features, uint64_t required, uform_tile_permission_t permit, char *reason, size_t capacity);
 
 /// The processor's own name into `name` [capacity], trimmed; empty where it gives none. Thread-safe.
 void uform_cpu_name_(char *name, size_t capacity);

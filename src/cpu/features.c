@@ -1,6 +1,7 @@
 /**
- *  x86 feature detection: CPUID says what the processor has, XCR0 what register state the operating system saves, and Linux
- *  wants to be asked before a process touches tiles. No state: every answer is computed from a snapshot of raw facts.
+ *  x86 feature detection: CPUID says what the processor has, XCR0 what register state the operating system saves, and
+ * Linux wants to be asked before a process touches tiles. No state: every answer is computed from a snapshot of raw
+ * facts.
  */
 #include "cpu/cpu.h"
 
@@ -128,8 +129,8 @@ static void explain_disabled(char *reason, size_t capacity, uint64_t mask) {
     append_tokens(reason, capacity, mask);
 }
 
-bool uform_cpu_offers_(uform_cpu_features_t features, uint64_t required, uform_tile_permission_t permit, char *reason,
-    size_t capacity) {
+bool uform_cpu_offers_(
+    uform_cpu_features_t features, uint64_t required, uform_tile_permission_t permit, char *reason, size_t capacity) {
     if (capacity) reason[0] = 0;
     uint64_t const lacking = required & ~features.processor;
     uint64_t const disabled = required & ~features.enabled;
@@ -153,7 +154,7 @@ bool uform_cpu_offers_(uform_cpu_features_t features, uint64_t required, uform_t
 void uform_cpu_name_(char *name, size_t capacity) {
     char text[49] = {0};
 #if defined(UFORM_ON_X86)
-    if (__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u)
+    if ((unsigned)__get_cpuid_max(0x80000000u, NULL) >= 0x80000004u)
         for (unsigned i = 0; i < 3; i++) {
             unsigned registers[4];
             __cpuid(0x80000002u + i, registers[0], registers[1], registers[2], registers[3]);

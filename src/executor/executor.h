@@ -10,8 +10,8 @@
 
 /// One thread's share of a call. `scratch` is that thread's own slot, see `uform_scratch_`.
 typedef struct uform_worker_t {
-    size_t index;               ///< below `count`
-    size_t count;               ///< threads this call is divided over
+    size_t index; ///< below `count`
+    size_t count; ///< threads this call is divided over
     uform_cpu_class_t cpu_class;
     struct uform_scratch_slot_t *scratch;
 } uform_worker_t;
@@ -19,13 +19,14 @@ typedef struct uform_worker_t {
 /// The thread's share of the work. It must not fail by jumping or exiting; failures go through the context.
 typedef void (*uform_task_t)(void *context, uform_worker_t const *worker);
 
-/// Runs `task` once on every thread of the executor, the calling one among them, and returns when all are done. Waits its turn
-/// behind calls submitted earlier. From inside a call on the same executor: `contended`. NULL runs on the calling thread alone,
-/// with the machine's own class and scratch that lives as long as the call.
+/// Runs `task` once on every thread of the executor, the calling one among them, and returns when all are done. Waits
+/// its turn behind calls submitted earlier. From inside a call on the same executor: `contended`. NULL runs on the
+/// calling thread alone, with the machine's own class and scratch that lives as long as the call.
 uform_status_t uform_executor_run_(uform_executor_t executor, uform_task_t task, void *context);
 
-/// At least `bytes` of the worker's scratch, aligned to 64 bytes, contents undefined; grows to a high-water mark and is kept
-/// by the executor. A second call for the same worker invalidates the first's memory if it grows. NULL and a detail without memory.
+/// At least `bytes` of the worker's scratch, aligned to 64 bytes, contents undefined; grows to a high-water mark and is
+/// kept by the executor. A second call for the same worker invalidates the first's memory if it grows. NULL and a
+/// detail without memory.
 void *uform_scratch_(uform_worker_t const *worker, size_t bytes);
 
 /// The class the executor's calls dispatch as; for NULL the machine's own.

@@ -1,9 +1,9 @@
 /**
  *  Expands `classes.inc`: which classes this build holds, which of them this machine offers, what each dispatches to.
  *
- *  Everything is computed once per process into `rows`, one entry a row of the table, and is constant afterwards: a class that a
- *  model was packed for can't stop being available. A class takes each missing group whole from the first class of its fallback
- *  chain that has it.
+ *  Everything is computed once per process into `rows`, one entry a row of the table, and is constant afterwards: a
+ * class that a model was packed for can't stop being available. A class takes each missing group whole from the first
+ * class of its fallback chain that has it.
  */
 #include "kernels/kernels.h"
 
@@ -16,7 +16,8 @@
 #include "cpu/cpu.h"
 #include "uform/capabilities.h"
 
-#define UFORM_CLASS(token, fallback, prefers_bf16, features) extern uform_kernels_t const uform_kernels_##token##_table_;
+#define UFORM_CLASS(token, fallback, prefers_bf16, features)                                                           \
+    extern uform_kernels_t const uform_kernels_##token##_table_;
 #include "kernels/classes.inc"
 #undef UFORM_CLASS
 
@@ -106,6 +107,8 @@ static void explain_absence(uform_cpu_class_t cpu_class, bool has_file, char *re
 }
 
 static void resolve_states(void) {
+    // A process forked while its parent was in here starts over.
+    compiled_tokens[0] = available_tokens[0] = '\0';
     uform_cpu_identity_t identity;
     uform_cpu_identify_(&identity);
     uform_cpu_features_t const features = uform_cpu_features_(&identity);
@@ -152,7 +155,8 @@ static uform_status_t check_range(uform_cpu_class_t cpu_class) {
 }
 
 uform_status_t uform_cpu_class_describe(uform_cpu_class_t cpu_class, uform_cpu_class_description_t *description) {
-    if (!description) return uform_fail_(uform_status_invalid_argument_k, "description: expected a pointer, found NULL");
+    if (!description)
+        return uform_fail_(uform_status_invalid_argument_k, "description: expected a pointer, found NULL");
     memset(description, 0, sizeof(*description));
     uform_status_t const status = check_range(cpu_class);
     if (status != uform_status_ok_k) return status;

@@ -1,0 +1,79 @@
+/**
+ *  Parking on Linux is a futex. Elsewhere one mutex and one condition variable serve every word of the process: rarely
+ * contended, as threads spin first, and correct because callers loop. No memory of its own beyond those two.
+ */
+#include "executor/park.h"
+
+#include <sched.h>
+#include <time.h>
+
+#if defined(__linux__) && !defined(UFORM_PARK_PORTABLE)
+#define UFORM_PARK_FUTEX 1
+#include <limits.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#else
+#include <pthread.h>
+#endif
+
+/// Looks at the word between two readings of the clock.
+enum { looks_per_round_k = 32 };
+
+static inline void relax(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static uint64_t now_ns(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+bool uform_spin_(atomic_uint const *word, unsigned value, bool until_equal, uint64_t nanoseconds) {
+    uint64_t const begin = nanoseconds && nanoseconds != UFORM_SPIN_ENDLESS ? now_ns() : 0;
+    for (;;) {
+        for (size_t look = 0; look < looks_per_round_k; look++) {
+            if ((atomic_load_explicit(word, memory_order_acquire) == value) == until_equal) return true;
+            if (!nanoseconds) return false;
+            relax();
+        }
+        if (nanoseconds == UFORM_SPIN_ENDLESS) sched_yield();
+        else if (now_ns() - begin >= nanoseconds) return false;
+    }
+}
+
+#if defined(UFORM_PARK_FUTEX)
+
+void uform_park_(atomic_uint *word, unsigned value, uint32_t mask) {
+    syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, value, NULL, NULL, mask);
+}
+
+void uform_unpark_(atomic_uint *word, uint32_t mask) {
+    syscall(SYS_futex, word, FUTEX_WAKE_BITSET_PRIVATE, INT_MAX, NULL, NULL, mask);
+}
+
+#else
+
+static pthread_mutex_t park_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t park_condition = PTHREAD_COND_INITIALIZER;
+
+void uform_park_(atomic_uint *word, unsigned value, uint32_t mask) {
+    (void)mask;
+    pthread_mutex_lock(&park_mutex);
+    if (atomic_load(word) == value) pthread_cond_wait(&park_condition, &park_mutex);
+    pthread_mutex_unlock(&park_mutex);
+}
+
+void uform_unpark_(atomic_uint *word, uint32_t mask) {
+    (void)word, (void)mask;
+    pthread_mutex_lock(&park_mutex);
+    pthread_cond_broadcast(&park_condition);
+    pthread_mutex_unlock(&park_mutex);
+}
+
+#endif

@@ -1,0 +1,27 @@
+/**
+ *  Waiting for a 32-bit word to change: first busily and bounded, then in the kernel.
+ *
+ *  All ordering comes from the atomic accesses to the word itself; parking only saves the processor's time. Wakes can
+ * be spurious, so every caller loops around its own condition.
+ */
+#ifndef UFORM_EXECUTOR_PARK_H
+#define UFORM_EXECUTOR_PARK_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/// Busy-waits without end, giving the processor away now and then so that more threads than cores still make progress.
+#define UFORM_SPIN_ENDLESS UINT64_MAX
+
+/// Busy-waits up to `nanoseconds` until the word equals `value`, or with `until_equal` false, until it differs. Whether
+/// it came so.
+bool uform_spin_(atomic_uint const *word, unsigned value, bool until_equal, uint64_t nanoseconds);
+
+/// Sleeps in the kernel while the word equals `value`, until `uform_unpark_` names one of the bits of `mask`.
+void uform_park_(atomic_uint *word, unsigned value, uint32_t mask);
+
+/// Wakes every thread parked on the word with one of the bits of `mask`.
+void uform_unpark_(atomic_uint *word, uint32_t mask);
+
+#endif

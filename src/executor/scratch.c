@@ -1,0 +1,41 @@
+/**
+ *  Scratch: one block a thread, allocated by the thread that uses it, so that its pages are touched first where they
+ * are needed. Nothing is copied when it grows: the contents are undefined between calls of `uform_scratch_`.
+ */
+#include "executor/scratch.h"
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/detail.h"
+#include "base/memory.h"
+#include "executor/executor.h"
+
+/// Sizes are rounded up to this, so that texts of slightly growing length don't reallocate each time.
+enum { step_bytes_k = 64 << 10 };
+
+void uform_scratch_release_(uform_scratch_slot_t *slot) {
+    void *const memory = slot->memory;
+    slot->memory = NULL;
+    slot->bytes = 0;
+    // A child forked at any point of this sees either the block or an empty slot, never a pointer to freed memory.
+    atomic_thread_fence(memory_order_seq_cst);
+    uform_free_(memory);
+}
+
+void *uform_scratch_(uform_worker_t const *worker, size_t bytes) {
+    uform_scratch_slot_t *const slot = worker->scratch;
+    if (slot->memory && slot->bytes >= bytes) return slot->memory;
+    if (bytes > SIZE_MAX - step_bytes_k) {
+        (void)uform_fail_(uform_status_out_of_memory_k, "scratch: %zu bytes are more than there can be", bytes);
+        return NULL;
+    }
+    size_t const rounded = bytes / step_bytes_k * step_bytes_k + step_bytes_k;
+    // The old block goes first, so that the peak is the new one alone.
+    uform_scratch_release_(slot);
+    void *const memory = uform_allocate_aligned_(rounded);
+    if (!memory) return NULL;
+    slot->memory = memory;
+    slot->bytes = rounded;
+    return memory;
+}

@@ -1,0 +1,18 @@
+/**
+ *  Scratch: one block a thread, grown to a high-water mark.
+ */
+#ifndef UFORM_EXECUTOR_SCRATCH_H
+#define UFORM_EXECUTOR_SCRATCH_H
+
+#include <stddef.h>
+
+/// One thread's block. Zeroed is a valid empty one.
+typedef struct uform_scratch_slot_t {
+    void *memory; ///< [bytes], aligned to 64 bytes
+    size_t bytes;
+} uform_scratch_slot_t;
+
+/// Gives the slot's memory back and empties it.
+void uform_scratch_release_(uform_scratch_slot_t *slot);
+
+#endif
