@@ -18,26 +18,42 @@
  * in. A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see
  * `uform_cpu_features_`.
  */
-#define UFORM_FEATURES(row)                                                                                            \
-    row(avx2, extended, 1, 5, ymm) row(fma, basic, 2, 12, ymm) row(f16c, basic, 2, 29, ymm) row(                       \
-        bmi2, extended, 1, 8, general) row(avx_vnni, extended_1, 0, 4, ymm) row(avx_vnni_int8, extended_1, 3, 4, ymm)  \
-        row(avx_ne_convert, extended_1, 3, 5, ymm) row(avx_ifma, extended_1, 0, 23, ymm)                               \
-            row(avx512f, extended, 1, 16, zmm) row(avx512cd, extended, 1, 28, zmm) row(avx512vl, extended, 1, 31, zmm) \
-                row(avx512dq, extended, 1, 17, zmm) row(avx512bw, extended, 1, 30, zmm)                                \
-                    row(avx512_vnni, extended, 2, 11, zmm) row(avx512_vbmi, extended, 2, 1, zmm)                       \
-                        row(avx512_vbmi2, extended, 2, 6, zmm) row(avx512_bitalg, extended, 2, 12, zmm)                \
-                            row(avx512_vpopcntdq, extended, 2, 14, zmm) row(avx512_ifma, extended, 1, 21, zmm)         \
-                                row(avx512_bf16, extended_1, 0, 5, zmm) row(avx512_fp16, extended, 3, 23, zmm)         \
-                                    row(amx_tile, extended, 3, 24, tile) row(amx_bf16, extended, 3, 22, tile)          \
-                                        row(amx_int8, extended, 3, 25, tile) row(amx_fp16, extended_1, 0, 21, tile)    \
-                                            row(avx10_2, avx10, 1, 0, zmm)
+// clang-format off
+#define UFORM_FEATURES(row) \
+    row(avx2, extended, 1, 5, ymm) \
+    row(fma, basic, 2, 12, ymm) \
+    row(f16c, basic, 2, 29, ymm) \
+    row(bmi2, extended, 1, 8, general) \
+    row(avx_vnni, extended_1, 0, 4, ymm) \
+    row(avx_vnni_int8, extended_1, 3, 4, ymm) \
+    row(avx_ne_convert, extended_1, 3, 5, ymm) \
+    row(avx_ifma, extended_1, 0, 23, ymm) \
+    row(avx512f, extended, 1, 16, zmm) \
+    row(avx512cd, extended, 1, 28, zmm) \
+    row(avx512vl, extended, 1, 31, zmm) \
+    row(avx512dq, extended, 1, 17, zmm) \
+    row(avx512bw, extended, 1, 30, zmm) \
+    row(avx512_vnni, extended, 2, 11, zmm) \
+    row(avx512_vbmi, extended, 2, 1, zmm) \
+    row(avx512_vbmi2, extended, 2, 6, zmm) \
+    row(avx512_bitalg, extended, 2, 12, zmm) \
+    row(avx512_vpopcntdq, extended, 2, 14, zmm) \
+    row(avx512_ifma, extended, 1, 21, zmm) \
+    row(avx512_bf16, extended_1, 0, 5, zmm) \
+    row(avx512_fp16, extended, 3, 23, zmm) \
+    row(amx_tile, extended, 3, 24, tile) \
+    row(amx_bf16, extended, 3, 22, tile) \
+    row(amx_int8, extended, 3, 25, tile) \
+    row(amx_fp16, extended_1, 0, 21, tile) \
+    row(avx10_2, avx10, 1, 0, zmm)
 
 typedef enum uform_feature_t {
 #define UFORM_FEATURE_ROW_(token, leaf, register_, bit, state) uform_feature_##token##_k,
     UFORM_FEATURES(UFORM_FEATURE_ROW_)
 #undef UFORM_FEATURE_ROW_
-        uform_feature_count_k
+    uform_feature_count_k
 } uform_feature_t;
+// clang-format on
 
 #define UFORM_FEATURE(token) (UINT64_C(1) << uform_feature_##token##_k)
 

@@ -21,13 +21,17 @@ typedef void (*uform_task_t)(void *context, uform_worker_t const *worker);
 
 /// Runs `task` once on every thread of the executor, the calling one among them, and returns when all are done. Waits
 /// its turn behind calls submitted earlier. From inside a call on the same executor: `contended`. NULL runs on the
-/// calling thread alone, with the machine's own class and scratch that lives as long as the call.
+/// calling thread alone, with the machine's own class and scratch of that thread's own.
 uform_status_t uform_executor_run_(uform_executor_t executor, uform_task_t task, void *context);
 
 /// At least `bytes` of the worker's scratch, aligned to 64 bytes, contents undefined; grows to a high-water mark and is
 /// kept by the executor. A second call for the same worker invalidates the first's memory if it grows. NULL and a
 /// detail without memory.
 void *uform_scratch_(uform_worker_t const *worker, size_t bytes);
+
+/// Whether a list of NUMA nodes can be served: `invalid_argument` for NULL with a count, negative or repeated nodes,
+/// `not_found` for nodes this machine doesn't have or that are offline.
+uform_status_t uform_memory_domains_check_(int32_t const *memory_domains, size_t memory_domain_count);
 
 /// The class the executor's calls dispatch as; for NULL the machine's own.
 uform_status_t uform_executor_class_(uform_executor_t executor, uform_cpu_class_t *cpu_class);

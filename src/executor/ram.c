@@ -19,11 +19,7 @@ enum {
     deferred_limit_default_k = 64,
 };
 
-static uform_status_t check_arguments(
-    int32_t const *memory_domains, size_t memory_domain_count, uform_cpu_class_t *cpu_class, size_t threads) {
-    if (memory_domain_count && !memory_domains)
-        return uform_fail_(uform_status_invalid_argument_k, "memory_domains: expected %zu NUMA nodes, found NULL",
-            memory_domain_count);
+static uform_status_t check_arguments(uform_cpu_class_t *cpu_class, size_t threads) {
     if (threads > threads_limit_k)
         return uform_fail_(
             uform_status_invalid_argument_k, "threads: expected at most %d, found %zu", (int)threads_limit_k, threads);
@@ -76,7 +72,7 @@ uform_status_t uform_executor_for_ram(int32_t const *memory_domains, size_t memo
     uform_cpu_class_t cpu_class, size_t threads, size_t deferred_limit, uform_executor_t *executor) {
     if (!executor) return uform_fail_(uform_status_invalid_argument_k, "executor: expected a pointer, found NULL");
     *executor = NULL;
-    uform_status_t status = check_arguments(memory_domains, memory_domain_count, &cpu_class, threads);
+    uform_status_t status = check_arguments(&cpu_class, threads);
     if (status == uform_status_ok_k) status = uform_fork_watch_();
     if (status != uform_status_ok_k) return status;
     uform_placement_t placement;
