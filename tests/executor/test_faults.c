@@ -1,0 +1,70 @@
+/**
+ *  Out-of-memory swept over every allocation of making and using executors.
+ */
+#include "executor_test.h"
+
+#include "faults/allocation.h"
+
+static void grow(void *context, uform_worker_t const *worker) {
+    if (!uform_scratch_(worker, *(size_t *)context)) *(size_t *)context = 0;
+}
+
+static void test_making(void **state) {
+    (void)state;
+    static int32_t const domains[] = {0};
+    for (int persistent = 0; persistent < 2; persistent++) {
+        size_t nth = 1;
+        for (;; nth++) {
+            uform_executor_t executor = NULL;
+            faults_arm(nth, persistent);
+            uform_status_t const status = uform_executor_for_ram(domains, nth % 2, 0, 4, 0, &executor);
+            bool const hit = faults_disarm();
+            if (status == uform_status_ok_k) uform_executor_free(executor);
+            else {
+                assert_int_equal(status, uform_status_out_of_memory_k);
+                assert_null(executor);
+            }
+            if (!hit) break;
+        }
+        assert_true(nth > 5);
+    }
+}
+
+static void test_describing(void **state) {
+    (void)state;
+    for (size_t nth = 1;; nth++) {
+        uform_machine_description_t machine;
+        faults_arm(nth, false);
+        uform_status_t const status = uform_machine_describe(&machine);
+        if (!faults_disarm()) {
+            assert_ok(status);
+            break;
+        }
+        assert_int_equal(status, uform_status_out_of_memory_k);
+    }
+}
+
+static void test_scratch(void **state) {
+    (void)state;
+    uform_executor_t executors[] = {make_executor(1), NULL};
+    for (size_t e = 0; e < 2; e++) {
+        size_t bytes = 1 << 20;
+        faults_arm(1, true);
+        assert_ok(uform_executor_run_(executors[e], grow, &bytes));
+        assert_true(faults_disarm());
+        assert_int_equal(bytes, 0);
+        bytes = 1 << 20;
+        assert_ok(uform_executor_run_(executors[e], grow, &bytes));
+        assert_int_equal(bytes, 1 << 20);
+        uform_executor_free(executors[e]);
+    }
+}
+
+int main(void) {
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(test_making),
+        cmocka_unit_test(test_describing),
+        cmocka_unit_test(test_scratch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,221 @@
+/**
+ *  Executors and the life of a process: fork before, between and during calls, exit with everything alive, threads that
+ * can't be started. Each case runs in a child with an alarm, so that a hang fails the case and not the run.
+ */
+#include "executor_test.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { patience_seconds_k = 20 };
+
+static char const *own_path;
+
+static void do_nothing(void *context, uform_worker_t const *worker) {
+    (void)context, (void)worker;
+}
+
+/// Waits for the child, which must have exited with zero.
+static void expect_success(pid_t child) {
+    int status = 0;
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    if (WIFSIGNALED(status)) fail_msg("the child died of signal %d", WTERMSIG(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/// In the child: everything about the parent's executor answers at once. Zero if all is well.
+static int use_parents_executor(uform_executor_t executor) {
+    uform_executor_description_t description;
+    uform_cpu_class_t cpu_class;
+    if (uform_executor_run_(executor, do_nothing, NULL) != uform_status_unsupported_k) return 1;
+    if (!strstr(uform_last_detail(), "fork")) return 2;
+    if (uform_executor_drain(executor, uform_mood_sleeping_k) != uform_status_unsupported_k) return 3;
+    if (uform_executor_describe(executor, &description) != uform_status_ok_k) return 4;
+    if (uform_executor_class_(executor, &cpu_class) != uform_status_ok_k) return 5;
+    if (uform_executor_run_(NULL, do_nothing, NULL) != uform_status_ok_k) return 6;
+    uform_executor_free(executor);
+    return 0;
+}
+
+/// In the child: a new executor works.
+static int use_own_executor(void) {
+    uform_executor_t executor;
+    tally_t counts = {.threads = 2};
+    if (uform_executor_for_ram(NULL, 0, 0, 2, 0, &executor) != uform_status_ok_k) return 11;
+    if (uform_executor_run_(executor, tally, &counts) != uform_status_ok_k) return 12;
+    if (counts.runs[0] != 1 || counts.runs[1] != 1) return 13;
+    uform_executor_free(executor);
+    return 0;
+}
+
+static pid_t fork_and_use(uform_executor_t executor) {
+    pid_t const child = fork();
+    if (child) return child;
+    alarm(patience_seconds_k);
+    int const failure = use_parents_executor(executor);
+    _exit(failure ? failure : use_own_executor());
+}
+
+static void test_fork_between_calls(void **state) {
+    (void)state;
+    for (uform_mood_t mood = uform_mood_spinning_k; mood <= uform_mood_sleeping_k; mood++) {
+        uform_executor_t executor = make_executor(3);
+        expect_success(fork_and_use(executor)); // before the first call
+        assert_ok(uform_executor_drain(executor, mood));
+        assert_ok(uform_executor_run_(executor, do_nothing, NULL));
+        expect_success(fork_and_use(executor));
+        // The parent goes on as if nothing had happened.
+        tally_t counts = {.threads = 3};
+        assert_ok(uform_executor_run_(executor, tally, &counts));
+        for (size_t i = 0; i < 3; i++) assert_int_equal(counts.runs[i], 1);
+        uform_executor_free(executor);
+    }
+}
+
+typedef struct busy_t {
+    uform_executor_t executor;
+    atomic_bool ended;
+    atomic_size_t calls;
+    atomic_size_t bytes;
+} busy_t;
+
+static void work_a_little(void *context, uform_worker_t const *worker) {
+    busy_t *const busy = context;
+    // Ever growing, so that forks meet scratch that is being replaced.
+    if (uform_scratch_(worker, atomic_fetch_add(&busy->bytes, 5000) % (8 << 20))) atomic_fetch_add(&busy->calls, 1);
+}
+
+static void *keep_busy(void *argument) {
+    busy_t *const busy = argument;
+    while (!atomic_load(&busy->ended))
+        if (uform_executor_run_(busy->executor, work_a_little, busy) != uform_status_ok_k) break;
+    return NULL;
+}
+
+static void test_fork_during_calls(void **state) {
+    (void)state;
+    busy_t busy = {.executor = make_executor(3)};
+    pthread_t threads[3];
+    for (size_t i = 0; i < 3; i++) assert_int_equal(pthread_create(&threads[i], NULL, keep_busy, &busy), 0);
+    for (size_t i = 0; i < (SANITIZED ? 10 : 50); i++) expect_success(fork_and_use(busy.executor));
+    atomic_store(&busy.ended, true);
+    for (size_t i = 0; i < 3; i++) pthread_join(threads[i], NULL);
+    assert_true(busy.calls > 0);
+    uform_executor_free(busy.executor);
+}
+
+/// A task that forks, which returns in the child too.
+static void fork_inside(void *context, uform_worker_t const *worker) {
+    if (!worker->index) *(pid_t *)context = fork();
+}
+
+static void test_fork_inside_a_call(void **state) {
+    (void)state;
+    uform_executor_t executor = make_executor(3);
+    pid_t child = -1;
+    assert_ok(uform_executor_run_(executor, fork_inside, &child));
+    if (!child) {
+        alarm(patience_seconds_k);
+        _exit(use_parents_executor(executor));
+    }
+    expect_success(child);
+    assert_ok(uform_executor_run_(executor, do_nothing, NULL));
+    uform_executor_free(executor);
+}
+
+/// Runs this program again in the given role, `times` times.
+static void run_role(char const *role, size_t times) {
+    for (size_t i = 0; i < times; i++) {
+        pid_t const child = fork();
+        if (!child) {
+            alarm(patience_seconds_k);
+            execl(own_path, own_path, role, (char *)NULL);
+            _exit(127);
+        }
+        expect_success(child);
+    }
+}
+
+static void test_exit_without_free(void **state) {
+    (void)state;
+    size_t const times = SANITIZED ? 5 : 30;
+    run_role("return-idle", times);
+    run_role("return-spinning", times);
+    run_role("exit-busy", times);
+    run_role("exit-from-thread", times);
+}
+
+static void test_thread_limit(void **state) {
+    (void)state;
+#if !SANITIZED // which map far more memory than the limit of this case
+    run_role("few-threads", 1);
+#endif
+}
+
+static busy_t role_busy;
+
+static void start_busy(void) {
+    static pthread_t threads[2];
+    role_busy.executor = make_executor(4);
+    for (size_t i = 0; i < 2; i++)
+        if (pthread_create(&threads[i], NULL, keep_busy, &role_busy)) _exit(21);
+    while (atomic_load(&role_busy.calls) < 20) sleep_ms(1);
+}
+
+static void *exit_process(void *argument) {
+    (void)argument;
+    exit(0);
+}
+
+/// Address space for a few stacks only: the executor can't be made, says so, and leaves nothing behind.
+static int make_too_many_threads(void) {
+    struct rlimit const limit = {64u << 20, 64u << 20};
+    uform_executor_t executor;
+    if (setrlimit(RLIMIT_AS, &limit)) return 31;
+    for (size_t i = 0; i < 5; i++) {
+        if (uform_executor_for_ram(NULL, 0, 0, 500, 0, &executor) != uform_status_out_of_memory_k) return 32;
+        if (executor || !strstr(uform_last_detail(), "of 500 could not be started")) return 33;
+    }
+    return use_own_executor();
+}
+
+static int play(char const *role) {
+    if (!strcmp(role, "few-threads")) return make_too_many_threads();
+    if (!strncmp(role, "return", 6)) {
+        uform_executor_t executor = make_executor(4);
+        assert_ok(uform_executor_run_(executor, do_nothing, NULL));
+        if (!strcmp(role, "return-spinning")) assert_ok(uform_executor_drain(executor, uform_mood_spinning_k));
+        return 0;
+    }
+    start_busy();
+    if (!strcmp(role, "exit-busy")) exit(0);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, exit_process, NULL)) return 22;
+    pthread_join(thread, NULL);
+    return 23;
+}
+
+#if defined(__SANITIZE_THREAD__)
+/// By default it forbids new threads in the child of a process with several.
+char const *__tsan_default_options(void);
+char const *__tsan_default_options(void) {
+    return "die_after_fork=0";
+}
+#endif
+
+int main(int count, char **arguments) {
+    own_path = arguments[0];
+    if (count > 1) return play(arguments[1]);
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(test_fork_between_calls),
+        cmocka_unit_test(test_fork_during_calls),
+        cmocka_unit_test(test_fork_inside_a_call),
+        cmocka_unit_test(test_exit_without_free),
+        cmocka_unit_test(test_thread_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
