@@ -1,25 +1,33 @@
 /**
  *  The calling thread's last failure: one buffer a thread, so that saying why never allocates and never races.
+ *  Details are one line of valid UTF-8 whatever a hostile file put into the names they quote.
  */
 #include "base/detail.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/utf8.h"
 
 enum { detail_bytes_k = 1024 };
 
 static _Thread_local char last_detail[detail_bytes_k];
 
-/// Drops a character the end of the buffer cut in two: bindings hand the detail on as UTF-8.
-static void drop_cut_character(char *text) {
+/// Replaces control characters and broken UTF-8 by question marks, and drops a character the end of the buffer cut in
+/// two.
+static void store(char const *text, bool cut) {
     size_t const length = strlen(text);
-    if (length + 1 < detail_bytes_k) return;
-    size_t start = length;
-    while (start > 0 && ((unsigned char)text[start - 1] & 0xC0u) == 0x80u) --start;
-    if (start == 0) return;
-    unsigned char const lead = (unsigned char)text[start - 1];
-    size_t const expected = lead >= 0xF0u ? 4 : lead >= 0xE0u ? 3 : lead >= 0xC0u ? 2 : 1;
-    if (length - (start - 1) < expected) text[start - 1] = '\0';
+    size_t used = 0;
+    for (size_t done = 0; done < length;) {
+        size_t const bytes = uform_utf8_valid_length_(text + done, length - done);
+        bool const plain = bytes > 1 || (bytes == 1 && (unsigned char)text[done] >= 0x20 && text[done] != 0x7F);
+        if (!bytes && cut && length - done < 4) break;
+        if (plain) memcpy(last_detail + used, text + done, bytes);
+        else last_detail[used] = '?';
+        used += plain ? bytes : 1, done += bytes ? bytes : 1;
+    }
+    last_detail[used] = '\0';
 }
 
 uform_status_t uform_fail_(uform_status_t status, char const *format, ...) {
@@ -30,8 +38,7 @@ uform_status_t uform_fail_(uform_status_t status, char const *format, ...) {
     int const length = vsnprintf(detail, sizeof(detail), format, arguments);
     va_end(arguments);
     if (length < 0) detail[0] = '\0';
-    if ((size_t)length >= sizeof(detail)) drop_cut_character(detail);
-    memcpy(last_detail, detail, sizeof(detail));
+    store(detail, length >= detail_bytes_k);
     return status;
 }
 
@@ -42,12 +49,11 @@ uform_status_t uform_fail_prefixed_(uform_status_t status, char const *format, .
     int length = vsnprintf(detail, sizeof(detail), format, arguments);
     va_end(arguments);
     if (length < 0) length = 0, detail[0] = '\0';
-    if ((size_t)length < sizeof(detail)) {
+    if (length < detail_bytes_k) {
         int const rest = snprintf(detail + length, sizeof(detail) - (size_t)length, "%s", last_detail);
         length += rest > 0 ? rest : 0;
     }
-    if ((size_t)length >= sizeof(detail)) drop_cut_character(detail);
-    memcpy(last_detail, detail, sizeof(detail));
+    store(detail, length >= detail_bytes_k);
     return status;
 }
 

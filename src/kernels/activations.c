@@ -31,6 +31,12 @@ static double activate_leaky_relu(double x) { return x < 0.0 ? 0.01 * x : x; }
 static double activate_softplus(double x) { return x > 20.0 ? x : log1p(exp(x)); }
 static double activate_relu_squared(double x) { return x < 0.0 ? 0.0 : x * x; }
 static double activate_laplace(double x) { return 0.5 * erfc(-(x - 0.707107) / (0.282095 * M_SQRT2)); }
+static double activate_gelu_clipped(double x) {
+    double const y = activate_gelu(x);
+    return y > 10.0 ? 10.0 : y; // never below -0.17, so the lower bound has nothing to do
+}
+static double activate_hardswish(double x) { return x * activate_relu6(x + 3.0) / 6.0; }
+static double activate_sqrt_softplus(double x) { return sqrt(activate_softplus(x)); }
 
 static struct {
     char const *name;

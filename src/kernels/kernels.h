@@ -39,10 +39,12 @@ typedef struct uform_panels_t {
     size_t stride_bytes;    ///< from one panel to the next, a multiple of 64
 } uform_panels_t;
 
-/// Element-wise functions; `gelu` is the erf form, `gelu_tanh` the tanh form (gelu_new, gelu_pytorch_tanh, gelu_fast).
+/// Element-wise functions; `gelu` is the erf form, `gelu_tanh` the tanh form (gelu_new, gelu_pytorch_tanh, gelu_fast),
+/// `gelu_clipped` the erf form kept within -10 and 10.
 #define UFORM_ACTIVATIONS(row)                                                                                 \
     row(identity) row(gelu) row(gelu_tanh) row(quick_gelu) row(relu) row(relu6) row(silu) row(mish) row(tanh)  \
-    row(sigmoid) row(elu) row(selu) row(leaky_relu) row(softplus) row(relu_squared) row(laplace)
+    row(sigmoid) row(elu) row(selu) row(leaky_relu) row(softplus) row(relu_squared) row(laplace)               \
+    row(gelu_clipped) row(hardswish) row(sqrt_softplus)
 
 typedef enum uform_activation_t {
 #define UFORM_ACTIVATION_ROW_(name) uform_activation_##name##_k,

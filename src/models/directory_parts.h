@@ -1,0 +1,51 @@
+/**
+ *  The parts `uform_directory_open_` is made of, one file each. Every function reads its own JSON file and fills its
+ * own fields; what an earlier one filled is there for the later ones, and `uform_directory_close_` frees it all.
+ */
+#ifndef UFORM_MODELS_DIRECTORY_PARTS_H
+#define UFORM_MODELS_DIRECTORY_PARTS_H
+
+#include "base/json.h"
+#include "models/directory.h"
+
+/// A JSON file of a directory with the path that details name it by.
+typedef struct uform_config_t {
+    char *path;
+    uform_json_document_t document;
+    uform_json_t const *root; ///< the object; NULL when the file is optional and absent
+} uform_config_t;
+
+/// Opens `directory/name`, which must hold an object. An optional file that is absent leaves `root` NULL.
+/// Close it in every case.
+uform_status_t uform_config_open_(
+    char const *directory, char const *name, uform_json_need_t need, uform_config_t *config);
+void uform_config_close_(uform_config_t *config);
+
+/// What transformers calls an activation in `hidden_act`; `unsupported` names one that can't be computed exactly.
+uform_status_t uform_hidden_act_parse_(
+    uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
+
+/// A torch class path as Dense modules spell their `activation_function`; Tanh without one, as sentence-transformers
+/// does.
+uform_status_t uform_torch_activation_parse_(
+    uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
+
+/// config.json of the transformer: `architecture` and `sizes`.
+uform_status_t uform_directory_read_sizes_(char const *transformer, uform_directory_t *directory);
+
+/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens` and `lower_case`.
+/// Without modules.json sentence-transformers ignores the former.
+uform_status_t uform_directory_read_limits_(
+    char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
+
+/// config_sentence_transformers.json: `prompts`, `default_prompt` and `truncate_dimensions`.
+uform_status_t uform_directory_read_prompts_(uform_directory_t *directory);
+
+/// modules.json: finds the transformer's folder (memory of the caller's) and whether the file exists at all.
+uform_status_t uform_directory_find_transformer_(
+    uform_directory_t const *directory, char **transformer, bool *is_sentence_transformer);
+
+/// modules.json behind the transformer: `pooling`, `include_prompt`, `dense`, `normalize`. Needs `sizes`.
+uform_status_t uform_directory_read_modules_(uform_directory_t *directory);
+
+#endif
