@@ -73,25 +73,27 @@ static bool add_text(corpus_t *corpus, uform_text_t text) {
     return true;
 }
 
-static bool read_corpus(corpus_t *corpus, settings_t const *settings) {
+/// Reads every text; a benchmark of all but a few would say something else than it seems to.
+static exit_status_t read_corpus(corpus_t *corpus, settings_t const *settings) {
     input_t input;
-    if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return false;
+    if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return exit_status_usage_k;
     bool good = true;
     do {
         good = input_next_(&input);
         for (size_t position = 0; good && position != input.item_count; ++position) {
             input_item_t const *const item = &input.items[position];
-            if (item->status != uform_status_ok_k)
-                input_complain_(&input, position, item->status, item->problem), good = false;
+            good = item->status == uform_status_ok_k;
+            if (!good) input_complain_(&input, position, item->status, item->problem);
             else good = add_text(corpus, input_text_(&input, item));
         }
     } while (good && input.item_count);
-    if (good && !corpus->count) message_("%s: expected texts, found none", input.name), good = false;
+    bool const empty = good && !corpus->count;
+    if (empty) message_("%s: expected texts, found none", input.name);
     input_close_(&input);
     char const *next = corpus->bytes;
-    for (size_t index = 0; good && index != corpus->count; next += corpus->texts[index++].length)
+    for (size_t index = 0; index != corpus->count; next += corpus->texts[index++].length)
         corpus->texts[index].data = next;
-    return good;
+    return empty ? exit_status_usage_k : good ? exit_status_ok_k : exit_status_failed_k;
 }
 
 typedef struct limit_share_t {
@@ -233,20 +235,25 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     else printf("limit            not measured: this class has no measure for the precision\n");
 }
 
+static exit_status_t run_measurements(bench_t *bench, settings_t const *settings) {
+    if (!measure_first_vector(bench, settings)) return exit_status_usage_k;
+    if (!measure_all(bench, settings)) return exit_status_failed_k;
+    qsort(bench->runs, bench->run_count, sizeof(*bench->runs), compare_rates);
+    if (!settings->json) return print_results(bench, settings), exit_status_ok_k;
+    json_t *const results = results_of(bench, settings);
+    if (!results)
+        return message_("not enough memory for the results, or a path that isn't UTF-8"), exit_status_failed_k;
+    json_dumpf(results, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(results);
+    return exit_status_ok_k;
+}
+
 static exit_status_t run_bench(settings_t const *settings) {
     bench_t bench;
     memset(&bench, 0, sizeof(bench));
-    exit_status_t exit_status = exit_status_usage_k;
-    if (read_corpus(&bench.corpus, settings) && measure_first_vector(&bench, settings)) {
-        exit_status = measure_all(&bench, settings) ? exit_status_ok_k : exit_status_failed_k;
-        if (exit_status == exit_status_ok_k) {
-            qsort(bench.runs, bench.run_count, sizeof(*bench.runs), compare_rates);
-            json_t *const results = settings->json ? results_of(&bench, settings) : NULL;
-            if (results) json_dumpf(results, stdout, JSON_INDENT(2)), putchar('\n');
-            else print_results(&bench, settings);
-            json_decref(results);
-        }
-    }
+    exit_status_t exit_status = read_corpus(&bench.corpus, settings);
+    if (exit_status == exit_status_ok_k) exit_status = run_measurements(&bench, settings);
     free(bench.rows);
     free(bench.runs);
     free(bench.corpus.bytes);

@@ -57,8 +57,7 @@ static void lines_end_in_many_ways(void **state) {
     char *const plain = output_of_text("embed --model MODEL", "first one\n\nthird one\nlast", 0);
     assert_int_equal(tool_line_count(plain), 4);
     static char const *const same[] = {"first one\n\nthird one\nlast\n", "first one\r\n\r\nthird one\r\nlast\r\n",
-        "\xEF\xBB\xBF"
-        "first one\n\nthird one\nlast"};
+        "\xEF\xBB\xBF\x66irst one\n\nthird one\nlast"};
     for (size_t row = 0; row != sizeof(same) / sizeof(same[0]); ++row) {
         char *const other = output_of_text("embed --model MODEL", same[row], 0);
         assert_string_equal(other, plain);
