@@ -1,7 +1,39 @@
 /**
- *  The amd_genoa class: no group of its own yet.
+ *  Genoa (Zen 4): bf16 products in AVX-512; the f32 groups are inherited.
+ *
+ *  Instructions: VDPBF16PS adds the products of two pairs to each sum, on the same blocks of 14 rows x 32 columns as f32;
+ *  VCVTNE2PS2BF16 rounds. Both take subnormal numbers for zeros.
  */
 #include "kernels/kernels.h"
+#include "kernels/target.h"
 
 extern uform_kernels_t const uform_kernels_amd_genoa_table_;
+
+#if UFORM_TARGET_AVX512_BF16
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+
+#define UFORM_VECTOR_NATIVE_BF16
+#include "kernels/generic/vector_avx512.h"
+
+#include "kernels/generic/attention_bf16.h"
+#include "kernels/generic/rows_bf16.h"
+
+UFORM_TARGET_END
+
+uform_kernels_t const uform_kernels_amd_genoa_table_ = {
+    .compiled = true,
+    .gemm_bf16 = &gemm_bf16,
+    .attention_bf16 = &attention_bf16,
+    .rows_bf16 = &rows_bf16,
+};
+
+#else
+
 uform_kernels_t const uform_kernels_amd_genoa_table_ = {.compiled = false};
+
+#endif

@@ -1,7 +1,8 @@
 /**
- *  The intel_icelake class: no group of its own yet.
+ *  Ice Lake: what it adds over Skylake-X (VNNI, VBMI and their like) multiplies integers; every group is inherited.
  */
 #include "kernels/kernels.h"
+#include "kernels/target.h"
 
 extern uform_kernels_t const uform_kernels_intel_icelake_table_;
-uform_kernels_t const uform_kernels_intel_icelake_table_ = {.compiled = false};
+uform_kernels_t const uform_kernels_intel_icelake_table_ = {.compiled = UFORM_TARGET_AVX512};

@@ -1,7 +1,42 @@
 /**
- *  The intel_skylake class: no group of its own yet.
+ *  Skylake-X: AVX-512 with two units for fused multiply-adds. f32 on blocks of 14 rows x 32 columns; bf16 is widened to f32.
+ *
+ *  Instructions: AVX-512 F, BW, DQ, VL. Sums of a block take 28 of the 32 registers, its weights two, the broadcast input one.
  */
 #include "kernels/kernels.h"
+#include "kernels/target.h"
 
 extern uform_kernels_t const uform_kernels_intel_skylake_table_;
+
+#if UFORM_TARGET_AVX512
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl")
+
+#include "kernels/generic/vector_avx512.h"
+
+#include "kernels/generic/attention_bf16.h"
+#include "kernels/generic/attention_f32.h"
+#include "kernels/generic/rows_bf16.h"
+#include "kernels/generic/rows_f32.h"
+
+UFORM_TARGET_END
+
+uform_kernels_t const uform_kernels_intel_skylake_table_ = {
+    .compiled = true,
+    .gemm_f32 = &gemm_f32,
+    .gemm_bf16 = &gemm_bf16,
+    .attention_f32 = &attention_f32,
+    .attention_bf16 = &attention_bf16,
+    .rows_f32 = &rows_f32,
+    .rows_bf16 = &rows_bf16,
+};
+
+#else
+
 uform_kernels_t const uform_kernels_intel_skylake_table_ = {.compiled = false};
+
+#endif

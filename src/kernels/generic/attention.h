@@ -1,0 +1,221 @@
+/**
+ *  Self-attention of one text over the vector vocabulary, for either scalar, on the block kernel: a few queries at a time.
+ *
+ *  Keys are transposed once a head into the layout of packed weights, so that scores = queries x keys^T is an ordinary multiplication;
+ *  values serve as weights as they lie (f32), or interleaved by pairs of rows (bf16). Scratch, all of it linear in the length:
+ *
+ *      keys     [keys / block_columns_k][head_width or pairs of it][block_columns_k] numbers of 32 bits
+ *      values   [head_width / block_columns_k][pairs of keys][block_columns_k] pairs; bf16 only
+ *      scores   panels [rows of a block, keys] f32; the softmax is done in place
+ *      weights  panels [rows of a block, keys] bf16; bf16 only
+ *
+ *  Keys past the text's end are zeros here whatever lies there, and their weights are zeros too.
+ */
+#ifndef UFORM_KERNELS_GENERIC_ATTENTION_H
+#define UFORM_KERNELS_GENERIC_ATTENTION_H
+
+#include <math.h>
+#include <string.h>
+
+#include "kernels/generic/block.h"
+#include "kernels/generic/functions.h"
+
+enum { attention_step_bytes_k = block_columns_k * sizeof(float) };
+
+/// Sizes of one call, and where its scratch lies. `bf16` is a constant wherever it is asked for.
+typedef struct attention_plan_t {
+    uform_attention_call_t const *call;
+    block_function_t const *blocks;
+    size_t depth;               ///< numbers of 32 bits of a head
+    size_t keys;                ///< length, rounded up to whole blocks
+    size_t pairs;               ///< of keys
+    char *packed_keys, *packed_values, *scores, *weights;
+} attention_plan_t;
+
+static inline size_t attention_keys(size_t length) {
+    // Whole lines of bf16 too.
+    return (length + 31) / 32 * 32;
+}
+
+static inline size_t attention_bytes(size_t length, size_t head_width, bool bf16) {
+    size_t const keys = attention_keys(length), scores = keys * vector_block_rows_k * sizeof(float);
+    return bf16 ? 2 * keys * head_width * sizeof(uint16_t) + scores + scores / 2
+                : keys * head_width * sizeof(float) + scores;
+}
+
+UFORM_INLINED attention_plan_t attention_plan(uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
+    attention_plan_t plan = {.call = call, .blocks = blocks, .keys = attention_keys(call->length)};
+    plan.depth = bf16 ? call->head_width / 2 : call->head_width;
+    plan.pairs = (call->length + 1) / 2;
+    plan.packed_keys = call->scratch;
+    plan.packed_values = plan.packed_keys + plan.keys * plan.depth * sizeof(float);
+    plan.scores = plan.packed_values + (bf16 ? plan.keys * plan.depth * sizeof(float) : 0);
+    plan.weights = plan.scores + plan.keys * vector_block_rows_k * sizeof(float);
+    return plan;
+}
+
+/// Where a text's lines of one panel begin.
+UFORM_INLINED char *attention_lines(attention_plan_t const *plan, uform_panels_t const *panels, size_t panel) {
+    return (char *)panels->data + panel * panels->stride_bytes + plan->call->row_begin * 64;
+}
+
+UFORM_INLINED void attention_pack_keys(attention_plan_t const *plan, size_t head) {
+    size_t const panels = plan->depth / vector_line_k, length = plan->call->length;
+    for (size_t key = 0; key < plan->keys; key += vector_lanes_k) {
+        char *const target = plan->packed_keys + key / block_columns_k * plan->depth * attention_step_bytes_k +
+                             key % block_columns_k * sizeof(float);
+        for (size_t panel = 0; panel < panels; ++panel) {
+            char const *source = attention_lines(plan, &plan->call->keys, head * panels + panel) + key * 64;
+            char rest[vector_lanes_k * 64] __attribute__((aligned(64)));
+            if (length < key + vector_lanes_k) {
+                memset(rest, 0, sizeof(rest));
+                if (key < length) memcpy(rest, source, (length - key) * 64);
+                source = rest;
+            }
+            for (size_t i = 0; i < vector_line_k; i += vector_lanes_k)
+                vector_transpose(source + i * sizeof(float), 64,
+                    target + (panel * vector_line_k + i) * attention_step_bytes_k, attention_step_bytes_k);
+        }
+    }
+}
+
+/// Interleaves rows of values by pairs; an odd last row gets a partner of zeros.
+UFORM_INLINED void attention_pack_values(attention_plan_t const *plan, size_t head) {
+    static char const zeros[64] __attribute__((aligned(64))) = {0};
+    uform_attention_call_t const *const call = plan->call;
+    for (size_t column = 0; column < call->head_width; column += block_columns_k) {
+        size_t const lane = 2 * vector_line_k, first = head * call->head_width + column;
+        char const *source = attention_lines(plan, &call->values, first / lane) + first % lane * sizeof(uint16_t);
+        char *target = plan->packed_values + column / block_columns_k * plan->pairs * attention_step_bytes_k;
+        for (size_t pair = 0; pair < plan->pairs; ++pair, source += 128, target += attention_step_bytes_k)
+            vector_interleave_bf16(source, 2 * pair + 1 < call->length ? source + 64 : zeros, target);
+    }
+}
+
+/// Products of `rows` queries with all keys, in panels of `rows` lines.
+UFORM_INLINED void attention_multiply_scores(attention_plan_t const *plan, size_t head, size_t query, size_t rows) {
+    static float const zeros[block_columns_k] __attribute__((aligned(64))) = {0};
+    block_t block = {
+        .inputs = attention_lines(plan, &plan->call->queries, head * (plan->depth / vector_line_k)) + query * 64,
+        .inputs_stride = plan->call->queries.stride_bytes,
+        .weights_next = attention_step_bytes_k / 2,
+        .weights_step = attention_step_bytes_k,
+        .steps = plan->depth,
+        .outputs_stride = rows * 64,
+        .bias = zeros,
+    };
+    for (size_t key = 0; key < plan->call->length; key += block_columns_k) {
+        block.weights = plan->packed_keys + key * plan->depth * sizeof(float);
+        block.prefetch = block.weights;
+        block.outputs = plan->scores + key / vector_line_k * rows * 64;
+        plan->blocks[rows - 1](&block);
+    }
+}
+
+UFORM_INLINED vector_t attention_largest(char const *scores, size_t stride, size_t length) {
+    vector_t largest = vector_set(-INFINITY);
+    for (size_t key = 0; key < length; key += vector_lanes_k) {
+        vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
+        largest = vector_select(vector_first(length - key), vector_maximum(x, largest), largest);
+    }
+    return vector_set(vector_largest(largest));
+}
+
+/// The exponential of one vector of scores, zero past the text's end. What would be subnormal is zero: it could not be felt, and such
+/// factors are slow to multiply.
+UFORM_INLINED vector_t attention_weight(
+    char const *scores, size_t stride, size_t length, size_t key, vector_t largest, vector_t scale, bool bf16) {
+    vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
+    vector_t const scaled = vector_multiply(vector_subtract(x, largest), scale);
+    vector_t y = bf16 ? vector_exp2_fast(scaled) : vector_exp(scaled);
+    y = vector_select(vector_above(vector_set(bf16 ? -126.0f : -87.0f), scaled), vector_zero(), y);
+    return vector_select(vector_first(key < length ? length - key : 0), y, vector_zero());
+}
+
+/// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights replace the
+/// scores, bf16 ones go to `weights`, panels of 32.
+UFORM_INLINED float attention_soften(char *scores, size_t stride, size_t length, float scale, char *weights, bool bf16) {
+    vector_t const largest = attention_largest(scores, stride, length);
+    vector_t const factor = vector_set(bf16 ? scale * 1.44269504f : scale);
+    vector_t sums = vector_zero();
+    for (size_t key = 0; key < length; key += block_columns_k) {
+        size_t const next = key + vector_lanes_k;
+        vector_t const low = attention_weight(scores, stride, length, key, largest, factor, bf16);
+        vector_t const high = attention_weight(scores, stride, length, next, largest, factor, bf16);
+        sums = vector_add(vector_add(sums, low), high);
+        if (bf16) {
+            size_t const lane = 2 * vector_line_k;
+            vector_store_bf16(weights + key / lane * stride + key % lane * sizeof(uint16_t), low, high);
+        }
+        else {
+            vector_store(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float), low);
+            vector_store(scores + next / vector_line_k * stride + next % vector_line_k * sizeof(float), high);
+        }
+    }
+    return vector_sum(sums);
+}
+
+/// Divides `rows` rows of a block of sums by their weights' sums and stores them.
+UFORM_INLINED void attention_store(float const *sums, float const *factors, size_t rows, char *outputs, size_t stride, bool bf16) {
+    for (size_t row = 0; row < rows; ++row) {
+        float const *const from = sums + row * vector_line_k;
+        vector_t const factor = vector_set(factors[row]);
+        bool const one_line = vector_lanes_k < vector_line_k;
+        vector_t const low = vector_multiply(vector_load(from), factor);
+        vector_t const high = vector_multiply(vector_load(from + (one_line ? vector_lanes_k : rows * vector_line_k)), factor);
+        if (bf16) vector_store_bf16(outputs + row * 64, low, high);
+        else {
+            vector_store(outputs + row * 64, low);
+            vector_store(outputs + row * 64 + (one_line ? vector_lanes_k * sizeof(float) : stride), high);
+        }
+    }
+}
+
+/// Weights x values for `rows` queries, one block of columns after another.
+UFORM_INLINED void attention_multiply_values(
+    attention_plan_t const *plan, size_t head, size_t query, size_t rows, float const *factors, bool bf16) {
+    uform_attention_call_t const *const call = plan->call;
+    float sums[vector_block_rows_k * block_columns_k] __attribute__((aligned(64)));
+    static float const zeros[block_columns_k] __attribute__((aligned(64))) = {0};
+    block_t block = {
+        .inputs = bf16 ? plan->weights : plan->scores,
+        .inputs_stride = rows * 64,
+        .weights_next = vector_lanes_k * sizeof(float),
+        .weights_step = bf16 ? attention_step_bytes_k : 64,
+        .steps = bf16 ? plan->pairs : call->length,
+        .outputs = (char *)sums,
+        .outputs_stride = rows * 64,
+        .bias = zeros,
+    };
+    if (!bf16 && vector_lanes_k == vector_line_k) block.weights_next = call->values.stride_bytes;
+    size_t const lane = bf16 ? 2 * vector_line_k : vector_line_k;
+    size_t const number_bytes = bf16 ? sizeof(uint16_t) : sizeof(float);
+    for (size_t column = 0; column < call->head_width; column += block_columns_k) {
+        size_t const first = head * call->head_width + column;
+        block.weights = bf16 ? plan->packed_values + column / block_columns_k * plan->pairs * attention_step_bytes_k
+                             : attention_lines(plan, &call->values, first / lane) + first % lane * number_bytes;
+        block.prefetch = block.weights;
+        plan->blocks[rows - 1](&block);
+        char *const outputs = attention_lines(plan, &call->outputs, first / lane) + query * 64 + first % lane * number_bytes;
+        attention_store(sums, factors, rows, outputs, call->outputs.stride_bytes, bf16);
+    }
+}
+
+UFORM_INLINED void attention(uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
+    attention_plan_t const plan = attention_plan(call, blocks, bf16);
+    for (size_t head = 0; head < call->heads; ++head) {
+        attention_pack_keys(&plan, head);
+        if (bf16) attention_pack_values(&plan, head);
+        for (size_t query = 0, rows; query < call->length; query += rows) {
+            rows = block_rows(call->length - query);
+            attention_multiply_scores(&plan, head, query, rows);
+            float factors[vector_block_rows_k];
+            for (size_t row = 0; row < rows; ++row)
+                factors[row] = 1.0f / attention_soften(plan.scores + row * 64, rows * 64, call->length, call->scale,
+                                          plan.weights + row * 64, bf16);
+            attention_multiply_values(&plan, head, query, rows, factors, bf16);
+        }
+    }
+}
+
+#endif
