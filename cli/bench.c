@@ -217,7 +217,7 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     run_t const *const median = &bench->runs[bench->run_count / 2];
     setup_t const *const setup = &bench->setup;
     printf("model            %s, %zu dimensions\n", settings->model, setup->dimensions);
-    printf("machine          class %s, %zu threads, precision %s\n",
+    printf("machine          class %s, %zu thread%s, precision %s\n",
         uform_cpu_class_name(setup->executor_facts.cpu_class), setup->executor_facts.threads,
         uform_scalar_name(setup->model_facts.precision));
     printf("input            %zu texts, %zu tokens, ", bench->corpus.count, bench->tokens_per_pass);

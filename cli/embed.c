@@ -13,7 +13,7 @@
 #include "progress.h"
 #include "setup.h"
 
-enum { window_texts_per_thread_k = 512, window_texts_limit_k = 16384, window_rows_bytes_k = 64 * 1024 * 1024 };
+enum { window_texts_per_thread_k = 256, window_texts_limit_k = 16384, window_rows_bytes_k = 64 * 1024 * 1024 };
 
 typedef struct embedding_t {
     setup_t setup;
