@@ -219,7 +219,7 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     printf("model            %s, %zu dimensions\n", settings->model, setup->dimensions);
     printf("machine          class %s, %zu thread%s, precision %s\n",
         uform_cpu_class_name(setup->executor_facts.cpu_class), setup->executor_facts.threads,
-        uform_scalar_name(setup->model_facts.precision));
+        setup->executor_facts.threads == 1 ? "" : "s", uform_scalar_name(setup->model_facts.precision));
     printf("input            %zu texts, %zu tokens, ", bench->corpus.count, bench->tokens_per_pass);
     if (settings->batch) printf("%zu a call\n", settings->batch);
     else printf("all in one call\n");
