@@ -3,6 +3,7 @@
 
     bench/report.py [results.json]
 """
+import html
 import json
 import os
 import sys
@@ -98,12 +99,12 @@ def picture(results):
         return None
     names = order(scenarios[0])
     names = [name for name in names if name.startswith("UForm")] + [name for name in names if not name.startswith("UForm")]
-    label, column, bar, row, top = 176, 208, 132, 24, 58
+    label, column, bar, row, top = 192, 208, 132, 24, 58
     width, height = label + column * len(scenarios) + 8, top + row * len(names) + 30
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" role="img" '
         'aria-label="Tokens per second of UForm and other engines on one core">',
-        "<style>text{font:12px system-ui,'Segoe UI','DejaVu Sans',sans-serif;fill:#57606a}.strong{font-weight:600}.small{font-size:11px}"
+        "<style>text{font:12px system-ui,'Segoe UI','DejaVu Sans',sans-serif;fill:#6e7b88}.strong{font-weight:600}.small{font-size:11px}"
         "@media(prefers-color-scheme:dark){text{fill:#b8c1cb}}</style>",
     ]
     for index, scenario in enumerate(scenarios):
@@ -124,7 +125,7 @@ def picture(results):
             length = max(1.0, bar * rate / most)
             lines.append(f'<rect x="{x}" y="{y}" width="{length:.1f}" height="16" rx="2" fill="{HIGHLIGHT if strong else PLAIN}"/>')
             lines.append(f'<text{style} x="{x + length + 6:.1f}" y="{y + 12}">{number(rate)}</text>')
-    machine = results["machine"]["processor"]
+    machine = html.escape(results["machine"]["processor"])
     lines.append(f'<text class="small" x="{label}" y="{height - 8}">all-MiniLM-L6-v2, tokenizing included; {machine}, {results["date"]}; '
                  "bench/RESULTS.md</text>")
     return "\n".join(lines + ["</svg>"]) + "\n"

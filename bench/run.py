@@ -34,10 +34,10 @@ PEERS = ["torch bf16", "OpenVINO bf16", "ONNX Runtime int8", "CTranslate2 int8",
 REFERENCE = "torch f32"
 ONE_THREAD = "UForm bf16, one thread"
 SCENARIOS = [
-    {"name": "natural", "corpus": "natural", "title": "Natural texts", "take": 240, "batch": 32, "threads": 1},
+    {"name": "natural", "corpus": "natural", "title": "Natural texts", "take": 200, "batch": 32, "threads": 1},
     {"name": "fixed128", "corpus": "fixed128", "title": "128-token texts", "take": 64, "batch": 32, "threads": 1},
-    {"name": "fixed16", "corpus": "fixed16", "title": "16 tokens, one at a time", "take": 64, "batch": 1, "threads": 1},
-    {"name": "natural2", "corpus": "natural", "title": "Natural texts, two threads", "take": 240, "batch": 32, "threads": 2},
+    {"name": "fixed16", "corpus": "fixed16", "title": "16 tokens, one at a time", "take": 96, "batch": 1, "threads": 1},
+    {"name": "natural2", "corpus": "natural", "title": "Natural texts, two threads", "take": 200, "batch": 32, "threads": 2},
 ]
 LIMIT_SECONDS = 0.4
 LOADS = 5
