@@ -99,6 +99,10 @@ static void decode_json(input_t *input, input_item_t *item) {
     // Numbers beside the text aren't ours to judge, so whole ones may have any length.
     json_t *const root = json_loadb(
         input->buffer + item->offset, item->length, JSON_DECODE_ANY | JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &error);
+    if (!root && json_error_code(&error) == json_error_out_of_memory) {
+        refuse_item(item, uform_status_out_of_memory_k, uform_status_text(uform_status_out_of_memory_k));
+        return;
+    }
     if (!root) {
         snprintf(problem, sizeof(problem), "not JSON: %s, at byte %d", error.text, error.position);
         refuse_item(item, uform_status_malformed_k, problem);
