@@ -183,7 +183,9 @@ def measure(scenario, workers, options):
         note(f"  round {index + 1} of {options.repeats}: {time.monotonic() - begin:.0f} s")
 
     cosines = compare_rows(workers, scenario, options)
-    result = dict(scenario, texts=texts, tokens=tokens, engines={})
+    given = getattr(options, scenario["corpus"])
+    source = os.path.basename(given) if given else "texts made of examples/passages.txt"
+    result = dict(scenario, source=source, texts=texts, tokens=tokens, engines={})
     for name in workers:
         if not rates[name]:
             continue
