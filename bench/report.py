@@ -72,7 +72,7 @@ def markdown(results):
         one = "one at a time" if scenario["batch"] == 1 else "peers in batches of 32"
         threads = "one core" if scenario["threads"] == 1 else f"{scenario['threads']} threads on as many cores"
         parts += [f"## {scenario['title']}",
-                  f"{scenario['texts']} of {scenario['source']}, {scenario['tokens']:,} tokens, {one}, {threads}.",
+                  f"{scenario['texts']} texts of {scenario['source']}, {scenario['tokens']:,} tokens, {one}, {threads}.",
                   scenario_table(scenario)]
     limits = next(({name: engine["limit_flops"] for name, engine in scenario["engines"].items() if "limit_flops" in engine}
                    for scenario in results["scenarios"]), {})

@@ -184,7 +184,7 @@ def measure(scenario, workers, options):
 
     cosines = compare_rows(workers, scenario, options)
     given = getattr(options, scenario["corpus"])
-    source = os.path.basename(given) if given else "texts made of examples/passages.txt"
+    source = os.path.basename(given) if given else "those made of examples/passages.txt"
     result = dict(scenario, source=source, texts=texts, tokens=tokens, engines={})
     for name in workers:
         if not rates[name]:
