@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""Makes the tiny random models of tests/golden/models and what sentence-transformers says of them, in tests/golden/expected.
+
+Run it in an environment with exactly these packages, on a CPU, from anywhere:
+
+    sentence-transformers==6.2.0 transformers==5.24.0 tokenizers==0.23.3 torch==2.13.0 safetensors==0.8.0 numpy
+
+Every variant is one directory that tells one thing about how directories are read. Weights are random and large enough that every
+activation, pooling mode and rounding shows; expected vectors are computed in f32, one text at a time. Where two variants share
+a file, the second holds a symbolic link, as the caches of Hugging Face do.
+"""
+import json
+import math
+import os
+import pathlib
+import shutil
+
+import torch
+from safetensors.torch import save_file
+from sentence_transformers import SentenceTransformer
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
+MODELS, EXPECTED = GOLDEN / "models", GOLDEN / "expected"
+
+TEXTS = [
+    "the quick brown fox jumps over the lazy dog",
+    "Hello, World!",
+    "",
+    "a",
+    "Crème brûlée costs 42 euros; naïve people pay twice.",
+    "unknown 漢字 and \U0001F600 inside",
+    "  spaces \t and\nlines  ",
+    "a long text that does not fit into the limit of this tiny model and so has to lose its tail somewhere around here",
+]
+
+WORDS = "the of and to in is it for on with as text model people fox dog quick brown query passage search".split()
+PIECES = "ing ed er ly es ck ow".split()
+PUNCTUATION = list("!\"#$%&'()*+,-./:;<=>?@[]^_{|}~")
+SPECIALS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+LETTERS = list("abcdefghijklmnopqrstuvwxyz")
+DIGITS = list("0123456789")
+VOCABULARY = (SPECIALS + LETTERS + ["##" + letter for letter in LETTERS] + DIGITS + ["##" + digit for digit in DIGITS]
+              + PUNCTUATION + WORDS + ["##" + piece for piece in PIECES])
+
+CONFIG = {
+    "model_type": "bert", "architectures": ["BertModel"], "vocab_size": len(VOCABULARY), "hidden_size": 32,
+    "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 64, "hidden_act": "gelu",
+    "max_position_embeddings": 40, "type_vocab_size": 2, "layer_norm_eps": 1e-12, "pad_token_id": 0,
+}
+
+HIDDEN_ACTS = ["gelu", "gelu_10", "gelu_fast", "gelu_new", "gelu_python", "gelu_pytorch_tanh", "gelu_python_tanh",
+               "gelu_accurate", "hardswish", "laplace", "leaky_relu", "linear", "mish", "quick_gelu", "relu", "relu2", "relu6",
+               "sigmoid", "silu", "sqrtsoftplus", "swish", "tanh"]
+
+DENSE_ACTIVATIONS = {"Identity": "linear", "Tanh": "activation", "GELU": "activation", "ReLU": "activation",
+                     "SiLU": "activation", "Sigmoid": "activation", "Mish": "activation", "ELU": "activation",
+                     "SELU": "activation", "LeakyReLU": "activation", "Softplus": "activation", "ReLU6": "activation",
+                     "CELU": "activation", "Hardswish": "activation"}
+
+POOLINGS = {"cls": "cls", "max": "max", "mean": "mean", "mean_sqrt_len": "mean_sqrt_len_tokens",
+            "weightedmean": "weightedmean", "lasttoken": "lasttoken"}
+SWITCHES = {"cls": "pooling_mode_cls_token", "max": "pooling_mode_max_tokens", "mean": "pooling_mode_mean_tokens",
+            "mean_sqrt_len_tokens": "pooling_mode_mean_sqrt_len_tokens",
+            "weightedmean": "pooling_mode_weightedmean_tokens", "lasttoken": "pooling_mode_lasttoken"}
+
+
+def write_json(path, value):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(value, indent=1) + "\n")
+
+
+def make_tokenizer(lowercase=True):
+    tokenizer = Tokenizer(models.WordPiece({token: i for i, token in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=lowercase)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    cls, sep = VOCABULARY.index("[CLS]"), VOCABULARY.index("[SEP]")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[("[CLS]", cls), ("[SEP]", sep)])
+    tokenizer.add_special_tokens(SPECIALS)
+    return tokenizer
+
+
+def make_weights(config, seed=1):
+    """Tensors by the names of a bare BertModel, without the pooler, which nothing here uses."""
+    generator = torch.Generator().manual_seed(seed)
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    random = lambda scale, *shape: torch.randn(*shape, generator=generator) * scale
+    weights = {
+        "embeddings.word_embeddings.weight": random(1.0, config["vocab_size"], width),
+        "embeddings.position_embeddings.weight": random(0.5, config["max_position_embeddings"], width),
+        "embeddings.token_type_embeddings.weight": random(0.5, config["type_vocab_size"], width),
+    }
+
+    def add_norm(stem):
+        weights[stem + ".weight"] = 1 + random(0.2, width)
+        weights[stem + ".bias"] = random(0.2, width)
+
+    def add_linear(stem, outputs, inputs, scale):
+        weights[stem + ".weight"] = random(scale / math.sqrt(inputs), outputs, inputs)
+        weights[stem + ".bias"] = random(0.3, outputs)
+
+    add_norm("embeddings.LayerNorm")
+    for layer in range(config["num_hidden_layers"]):
+        stem = f"encoder.layer.{layer}."
+        for part in ("query", "key", "value"):
+            add_linear(stem + "attention.self." + part, width, width, 1.5)
+        add_linear(stem + "attention.output.dense", width, width, 1.0)
+        add_norm(stem + "attention.output.LayerNorm")
+        add_linear(stem + "intermediate.dense", inner, width, 4.0)  # wide enough to pass the bounds of gelu_10
+        add_linear(stem + "output.dense", width, inner, 0.5)
+        add_norm(stem + "output.LayerNorm")
+    return weights
+
+
+class Variant:
+    """One directory in the making; `base` shares its unchanged files by links."""
+
+    def __init__(self, name, base=None):
+        self.name, self.path, self.base = name, MODELS / name, base
+        self.oracle = None  # where sentence-transformers can't read the layout: a variant with the same vectors
+        self.calls = [{}]
+        self.path.mkdir(parents=True)
+
+    def link(self, *names):
+        for name in names:
+            (self.path / name).symlink_to(os.path.join("..", self.base, name))
+        return self
+
+    def transformer(self, config=None, weights=None, folder="", lowercase=True, tokenizer_config=None):
+        path = self.path / folder
+        path.mkdir(parents=True, exist_ok=True)
+        config = {**CONFIG, **(config or {})}
+        write_json(path / "config.json", config)
+        make_tokenizer(lowercase).save(str(path / "tokenizer.json"))
+        write_json(path / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "do_lower_case": lowercase,
+                                                    "model_max_length": 512, **(tokenizer_config or {})})
+        save_file(make_weights(config) if weights is None else weights, path / "model.safetensors")
+        return self
+
+    def shared(self, config=None):
+        """The base's transformer, perhaps with another config.json."""
+        self.link("model.safetensors", "tokenizer.json", "tokenizer_config.json")
+        if config is None:
+            return self.link("config.json")
+        write_json(self.path / "config.json", {**CONFIG, **config})
+        return self
+
+    def modules(self, *modules, transformer="", package="sentence_transformers.models"):
+        entries = [{"idx": 0, "name": "0", "path": transformer, "type": f"{package}.Transformer"}]
+        for index, (kind, folder) in enumerate(modules, 1):
+            entries.append({"idx": index, "name": str(index), "path": folder, "type": f"{package}.{kind}"})
+        write_json(self.path / "modules.json", entries)
+        return self
+
+    def pooling(self, *active, width=32, **extra):
+        switches = {key: mode in active for mode, key in SWITCHES.items()}
+        write_json(self.path / "1_Pooling" / "config.json", {"word_embedding_dimension": width, **switches, **extra})
+        return self
+
+    def dense(self, folder, inputs, outputs, activation="Tanh", bias=True, seed=5):
+        generator = torch.Generator().manual_seed(seed)
+        place = DENSE_ACTIVATIONS[activation]
+        write_json(self.path / folder / "config.json", {
+            "in_features": inputs, "out_features": outputs, "bias": bias,
+            "activation_function": f"torch.nn.modules.{place}.{activation}"})
+        tensors = {"linear.weight": torch.randn(outputs, inputs, generator=generator) * 0.3}
+        if bias:
+            tensors["linear.bias"] = torch.randn(outputs, generator=generator) * 0.3
+        save_file(tensors, self.path / folder / "model.safetensors")
+        return self
+
+    def sentence_transformers(self, **options):
+        write_json(self.path / "config_sentence_transformers.json", {
+            "__version__": {"sentence_transformers": "2.0.0", "transformers": "4.6.1", "pytorch": "1.8.1"}, **options})
+        return self
+
+
+def encode(model, text, call):
+    options = {key: call[key] for key in ("prompt_name", "prompt") if key in call}
+    if "dimensions" in call:
+        options["truncate_dim"] = call["dimensions"]
+    vector = model.encode([text], normalize_embeddings=bool(call.get("normalize")), show_progress_bar=False, **options)
+    return [float(f"{value:.9g}") for value in vector[0]]
+
+
+def expect(variant):
+    oracle = variant.oracle or variant.path
+    model = SentenceTransformer(str(oracle), device="cpu", local_files_only=True, model_kwargs={"dtype": torch.float32})
+    model.eval()
+    prompt = model.prompts.get(model.default_prompt_name) or ""
+    ids = [model.tokenizer(prompt + text, truncation=True)["input_ids"] for text in TEXTS]
+    calls = [{**call, "vectors": [encode(model, text, call) for text in TEXTS]} for call in variant.calls]
+    lines = [f'{{"max_tokens": {min(model.max_seq_length, 1 << 30)},', ' "texts": [']
+    lines.append(",\n".join("  " + json.dumps(text) for text in TEXTS) + "],")
+    lines.append(' "ids": [\n' + ",\n".join("  " + json.dumps(row) for row in ids) + "],")
+    blocks = []
+    for call in calls:
+        head = "".join(f"{json.dumps(key)}: {json.dumps(call[key])}, " for key in call if key != "vectors")
+        rows = ",\n".join("   " + json.dumps(row) for row in call["vectors"])
+        blocks.append(f'  {{{head}"vectors": [\n{rows}]}}')
+    lines.append(' "calls": [\n' + ",\n".join(blocks) + "]}\n")
+    (EXPECTED / f"{variant.name}.json").write_text("\n".join(lines))
+
+
+def make_base():
+    yield Variant("base").transformer().modules(("Pooling", "1_Pooling")).pooling("mean")
+
+
+def make_poolings():
+    for name, mode in POOLINGS.items():
+        yield Variant(f"pooling_{name}", "base").shared().modules(("Pooling", "1_Pooling")).pooling(mode)
+        new = Variant(f"pooling_{name}_new", "base").shared().modules(
+            ("Pooling", "1_Pooling"), package="sentence_transformers.sentence_transformer.modules")
+        modules = json.loads((new.path / "modules.json").read_text())
+        modules[0]["type"] = "sentence_transformers.base.modules.transformer.Transformer"
+        modules[1]["type"] = "sentence_transformers.sentence_transformer.modules.pooling.Pooling"
+        write_json(new.path / "modules.json", modules)
+        write_json(new.path / "1_Pooling" / "config.json",
+                   {"embedding_dimension": 32, "pooling_mode": mode, "include_prompt": True})
+        yield new
+    yield Variant("pooling_cls_max_mean", "base").shared().modules(("Pooling", "1_Pooling")).pooling("mean", "cls", "max")
+    yield Variant("pooling_all", "base").shared().modules(("Pooling", "1_Pooling")).pooling(*POOLINGS.values())
+    yield Variant("pooling_none_means_mean", "base").shared().modules(("Pooling", "1_Pooling")).pooling()
+    listed = Variant("pooling_list_order", "base").shared().modules(("Pooling", "1_Pooling"))
+    write_json(listed.path / "1_Pooling" / "config.json",
+               {"embedding_dimension": 32, "pooling_mode": ["lasttoken", "mean", "cls"]})
+    yield listed
+    both = Variant("pooling_new_key_wins", "base").shared().modules(("Pooling", "1_Pooling"))
+    both.pooling("cls", pooling_mode="max")
+    yield both
+
+
+def make_activations():
+    for name in HIDDEN_ACTS:
+        yield Variant(f"act_{name}", "base").shared({"hidden_act": name}).modules(("Pooling", "1_Pooling")).pooling("mean")
+    for name in DENSE_ACTIVATIONS:
+        variant = Variant(f"dense_{name.lower()}", "base").shared()
+        yield variant.modules(("Pooling", "1_Pooling"), ("Dense", "2_Dense")).pooling("mean").dense("2_Dense", 32, 20, name)
+
+
+def make_names():
+    weights = make_weights(CONFIG)
+    same = {"": "bare", "bert.": "bert", "model.": "model", "0.auto_model.": "auto_model"}
+    for prefix, name in same.items():
+        variant = Variant(f"names_{name}").transformer(weights={prefix + key: value for key, value in weights.items()})
+        variant.oracle = MODELS / "base"
+        yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
+    old = {key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+           for key, value in weights.items()}
+    variant = Variant("names_gamma_beta").transformer(weights={"bert." + key: value for key, value in old.items()})
+    variant.oracle = MODELS / "base"
+    yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
+    masked = {"bert." + key: value for key, value in weights.items()}
+    masked |= {"cls.predictions.bias": torch.zeros(len(VOCABULARY)),
+               "cls.predictions.transform.dense.weight": torch.ones(32, 32),
+               "bert.embeddings.position_ids": torch.arange(40).reshape(1, 40),
+               "bert.pooler.dense.weight": torch.ones(32, 32), "flags": torch.tensor([True, False]),
+               "bytes": torch.arange(5, dtype=torch.uint8), "small": torch.ones(4).to(torch.float8_e4m3fn)}
+    variant = Variant("names_masked_language_model").transformer(
+        {"architectures": ["BertForMaskedLM"]}, weights={key: value.contiguous() for key, value in masked.items()})
+    yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
+
+
+def make_dtypes():
+    weights = {key: value.double() * (1 + 1e-9) for key, value in make_weights(CONFIG, seed=3).items()}
+    kinds = {"f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}
+    for name, dtype in kinds.items():
+        variant = Variant(f"dtype_{name}").transformer(weights={key: value.to(dtype) for key, value in weights.items()})
+        yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
+    turn = [torch.float16, torch.bfloat16, torch.float64, torch.float32]
+    mixed = {key: value.to(turn[i % 4]) for i, (key, value) in enumerate(weights.items())}
+    yield Variant("dtype_mixed").transformer(weights=mixed).modules(("Pooling", "1_Pooling")).pooling("mean")
+    tiny = {key: value * 2.0**-20 if "query.weight" in key else value for key, value in weights.items()}
+    tiny = {key: value.half() for key, value in tiny.items()}  # subnormal numbers of f16
+    yield Variant("dtype_f16_subnormal").transformer(weights=tiny).modules(("Pooling", "1_Pooling")).pooling("mean")
+
+
+def make_shards():
+    variant = Variant("sharded").transformer().modules(("Pooling", "1_Pooling")).pooling("mean")
+    weights = make_weights(CONFIG)
+    keys = list(weights)
+    parts = {"model-00001-of-00002.safetensors": keys[::2], "model-00002-of-00002.safetensors": keys[1::2]}
+    for file, names in parts.items():
+        save_file({name: weights[name] for name in names}, variant.path / file)
+    write_json(variant.path / "model.safetensors.index.json", {
+        "metadata": {"total_size": 1}, "weight_map": {name: file for file, names in parts.items() for name in names}})
+    save_file(make_weights(CONFIG, seed=99), variant.path / "model.safetensors")  # stray: the index must win
+    variant.oracle = MODELS / "base"
+    yield variant
+
+
+def make_chains():
+    one, two = ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")
+    normalize = Variant("normalize", "base").shared().modules(one, two).pooling("mean")
+    normalize.calls = [{}, {"dimensions": 8, "normalize": True}]
+    yield normalize
+    plain = Variant("plain_calls", "base").shared().modules(one).pooling("mean")
+    plain.calls = [{}, {"normalize": True}, {"dimensions": 8}, {"dimensions": 8, "normalize": True},
+                   {"prompt": "search: "}]
+    yield plain
+    stack = Variant("dense_stack", "base").shared().pooling("mean", "max")
+    stack.modules(one, ("Dense", "2_Dense_1024"), ("Dropout", "3_Dropout"), ("Dense", "odd folder/projection"),
+                  ("Normalize", "5_Normalize"))
+    write_json(stack.path / "3_Dropout" / "config.json", {"dropout": 0.5})
+    yield stack.dense("2_Dense_1024", 64, 24).dense("odd folder/projection", 24, 50, "Identity", bias=False, seed=6)
+    inner = Variant("normalize_before_dense", "base").shared().pooling("mean")
+    inner.modules(one, two, ("Dense", "3_Dense")).dense("3_Dense", 32, 16)
+    yield inner
+    halves = Variant("dense_bf16", "base").shared().pooling("mean").modules(one, ("Dense", "2_Dense"))
+    halves.dense("2_Dense", 32, 16)
+    save_file({"linear.weight": torch.randn(16, 32, generator=torch.Generator().manual_seed(8)).bfloat16(),
+               "linear.bias": torch.randn(16, generator=torch.Generator().manual_seed(9)).half()},
+              halves.path / "2_Dense" / "model.safetensors")
+    yield halves
+    bare = Variant("no_modules", "base").shared()
+    bare.sentence_transformers(prompts={"query": "query: "}, default_prompt_name="query")
+    write_json(bare.path / "sentence_bert_config.json", {"max_seq_length": 7})
+    yield bare  # both files are ignored without modules.json
+    cut = Variant("truncate_dim", "base").shared().modules(one).pooling("mean")
+    yield cut.sentence_transformers(truncate_dim=8)
+
+
+def make_prompts():
+    prompts = {"query": "query: ", "passage": "passage: ", "empty": ""}
+    for name, active, include in (("prompts", ["mean"], True), ("prompts_excluded", ["mean"], False),
+                                  ("prompts_excluded_all", list(POOLINGS.values()), False)):
+        variant = Variant(name, "base").shared().modules(("Pooling", "1_Pooling")).pooling(*active, include_prompt=include)
+        variant.calls = [{}, {"prompt_name": "passage"}, {"prompt_name": "empty"}, {"prompt": "search the text "}]
+        yield variant.sentence_transformers(prompts=prompts, default_prompt_name="query", similarity_fn_name="cosine")
+
+
+def make_limits():
+    one = ("Pooling", "1_Pooling")
+    for name, file in (("limit_sentence_bert", "sentence_bert_config.json"),
+                       ("limit_sentence_roberta", "sentence_roberta_config.json")):
+        variant = Variant(name, "base").shared().modules(one).pooling("mean")
+        write_json(variant.path / file, {"max_seq_length": 16, "do_lower_case": False})
+        yield variant
+    tokenizer = Variant("limit_tokenizer_config", "base").link("model.safetensors", "tokenizer.json", "config.json")
+    write_json(tokenizer.path / "tokenizer_config.json",
+               {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 12})
+    yield tokenizer.modules(one).pooling("mean")
+    endless = Variant("limit_positions", "base").link("model.safetensors", "tokenizer.json", "config.json")
+    write_json(endless.path / "tokenizer_config.json",
+               {"tokenizer_class": "BertTokenizer", "model_max_length": 1000000000000000019884624838656})
+    write_json(endless.path / "sentence_bert_config.json", {"max_seq_length": None})
+    yield endless.modules(one).pooling("mean")
+    lower = Variant("lower_case").transformer(lowercase=False).modules(one).pooling("mean")
+    write_json(lower.path / "sentence_bert_config.json", {"max_seq_length": 30, "do_lower_case": True})
+    yield lower
+    cased = Variant("cased").transformer(lowercase=False).modules(one).pooling("mean")
+    yield cased
+
+
+def make_sizes():
+    one = ("Pooling", "1_Pooling")
+    for name, config in (
+            ("size_heads_of_16", {"hidden_size": 48, "num_attention_heads": 3, "intermediate_size": 100}),
+            ("size_heads_of_9", {"hidden_size": 36, "num_attention_heads": 4, "intermediate_size": 70}),
+            ("size_two_layers", {"hidden_size": 40, "num_attention_heads": 1, "num_hidden_layers": 2, "type_vocab_size": 1}),
+            ("size_large_epsilon", {"hidden_size": 24, "num_attention_heads": 8, "layer_norm_eps": 0.1, "vocab_size": 200})):
+        yield Variant(name).transformer(config).modules(one).pooling("mean", width=config["hidden_size"])
+
+
+def make_layouts():
+    old = Variant("layout_old").transformer(folder="0_Transformer").pooling("mean")
+    write_json(old.path / "0_Transformer" / "sentence_bert_config.json", {"max_seq_length": 20})
+    yield old.modules(("Pooling", "1_Pooling"), transformer="0_Transformer")
+    new = Variant("layout_new")
+    from sentence_transformers.base.modules import Dense, Normalize, Transformer
+    from sentence_transformers.sentence_transformer.modules import Pooling
+    torch.manual_seed(4)
+    modules = [Transformer(str(MODELS / "base"), model_kwargs={"dtype": torch.float32}),
+               Pooling(32, pooling_mode=("cls", "mean")), Dense(64, 12), Normalize()]
+    SentenceTransformer(modules=modules, prompts={"query": "search "}, device="cpu").save(
+        str(new.path), create_model_card=False)
+    (new.path / "model.safetensors").unlink()
+    new.base = "base"
+    yield new.link("model.safetensors")
+
+
+def main():
+    for path in (MODELS, EXPECTED):
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+    makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
+              make_limits, make_sizes, make_layouts]
+    for maker in makers:
+        for variant in maker():
+            expect(variant)
+            print(variant.name, flush=True)
+
+
+if __name__ == "__main__":
+    main()
