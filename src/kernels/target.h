@@ -1,6 +1,6 @@
 /**
- *  Target pragmas: each class file raises the instruction set for itself, between UFORM_TARGET_BEGIN and UFORM_TARGET_END,
- *  while the whole library is compiled for the baseline.
+ *  Target pragmas: each class file raises the instruction set for itself, between UFORM_TARGET_BEGIN and
+ * UFORM_TARGET_END, while the whole library is compiled for the baseline.
  *
  *      #include "kernels/target.h"
  *      #if UFORM_TARGET_AVX512
@@ -34,7 +34,8 @@
 #define UFORM_TARGET_AMX_BF16 0
 #endif
 
-/// The functions between the two are compiled with `features`, a string of names separated by commas, on top of the baseline.
+/// The functions between the two are compiled with `features`, a string of names separated by commas, on top of the
+/// baseline.
 #if defined(__clang__)
 #define UFORM_TARGET_BEGIN(features)                                                                                   \
     UFORM_PRAGMA_(clang attribute push(__attribute__((target(features))), apply_to = function))

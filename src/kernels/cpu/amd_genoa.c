@@ -1,8 +1,8 @@
 /**
  *  Genoa (Zen 4): bf16 products in AVX-512; the f32 groups are inherited.
  *
- *  Instructions: VDPBF16PS adds the products of two pairs to each sum, on the same blocks of 14 rows x 32 columns as f32;
- *  VCVTNE2PS2BF16 rounds. Both take subnormal numbers for zeros.
+ *  Instructions: VDPBF16PS adds the products of two pairs to each sum, on the same blocks of 14 rows x 32 columns as
+ * f32; VCVTNE2PS2BF16 rounds. Both take subnormal numbers for zeros.
  */
 #include "kernels/kernels.h"
 #include "kernels/target.h"

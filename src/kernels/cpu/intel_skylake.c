@@ -1,7 +1,9 @@
 /**
- *  Skylake-X: AVX-512 with two units for fused multiply-adds. f32 on blocks of 14 rows x 32 columns; bf16 is widened to f32.
+ *  Skylake-X: AVX-512 with two units for fused multiply-adds. f32 on blocks of 14 rows x 32 columns; bf16 is widened to
+ * f32.
  *
- *  Instructions: AVX-512 F, BW, DQ, VL. Sums of a block take 28 of the 32 registers, its weights two, the broadcast input one.
+ *  Instructions: AVX-512 F, BW, DQ, VL. Sums of a block take 28 of the 32 registers, its weights two, the broadcast
+ * input one.
  */
 #include "kernels/kernels.h"
 #include "kernels/target.h"

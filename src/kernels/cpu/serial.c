@@ -1,9 +1,9 @@
 /**
- *  The serial class: the reference every other class is checked against. Plain C for the baseline, no contraction, no reordering:
- *  what each function computes is what its contract in kernels.h says, one rounding an operation.
+ *  The serial class: the reference every other class is checked against. Plain C for the baseline, no contraction, no
+ * reordering: what each function computes is what its contract in kernels.h says, one rounding an operation.
  *
- *  Packed weights: [columns / 8][depth][8] of the group's scalar, so that the innermost loops run over eight independent columns.
- *  Sums run over ascending depth from zero.
+ *  Packed weights: [columns / 8][depth][8] of the group's scalar, so that the innermost loops run over eight
+ * independent columns. Sums run over ascending depth from zero.
  */
 #include <math.h>
 #include <string.h>
@@ -11,9 +11,9 @@
 #include "kernels/kernels.h"
 
 enum {
-    block_columns_k = 8,    ///< columns multiplied at once
-    block_rows_k = 4,       ///< rows multiplied at once
-    lane_f32_k = 16,        ///< elements of a line
+    block_columns_k = 8, ///< columns multiplied at once
+    block_rows_k = 4,    ///< rows multiplied at once
+    lane_f32_k = 16,     ///< elements of a line
     lane_bf16_k = 32,
 };
 
@@ -21,7 +21,8 @@ enum {
 typedef enum precision_t { precision_f32_k, precision_bf16_k } precision_t;
 
 static float *at_f32(uform_panels_t const *panels, size_t row, size_t column) {
-    return (float *)((char *)panels->data + column / lane_f32_k * panels->stride_bytes + row * 64) + column % lane_f32_k;
+    return (float *)((char *)panels->data + column / lane_f32_k * panels->stride_bytes + row * 64) +
+           column % lane_f32_k;
 }
 
 static uint16_t *at_bf16(uform_panels_t const *panels, size_t row, size_t column) {
@@ -44,8 +45,12 @@ static float rounded(precision_t precision, float value) {
     return precision == precision_f32_k ? value : uform_bf16_to_f32_(uform_f32_to_bf16_(value));
 }
 
-static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) { return columns * depth * sizeof(float); }
-static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) { return columns * depth * sizeof(uint16_t); }
+static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) {
+    return columns * depth * sizeof(float);
+}
+static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) {
+    return columns * depth * sizeof(uint16_t);
+}
 
 /// Where element (column, k) of a packed matrix is.
 static size_t packed_index(size_t column, size_t k, size_t depth) {
@@ -69,7 +74,8 @@ static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_be
                 uform_f32_to_bf16_(weights[column * stride + k]);
 }
 
-/// Products of up to four rows with eight columns; the loops have constant counts so that compilers keep the sums in registers.
+/// Products of up to four rows with eight columns; the loops have constant counts so that compilers keep the sums in
+/// registers.
 static void multiply_block(precision_t precision, uform_gemm_call_t const *call, size_t row, size_t column,
     float sums[block_rows_k][block_columns_k]) {
     size_t const row_count = call->rows - row < block_rows_k ? call->rows - row : block_rows_k;
@@ -102,8 +108,12 @@ static inline __attribute__((always_inline)) void multiply(precision_t precision
         }
 }
 
-static void gemm_multiply_f32(uform_gemm_call_t const *call) { multiply(precision_f32_k, call); }
-static void gemm_multiply_bf16(uform_gemm_call_t const *call) { multiply(precision_bf16_k, call); }
+static void gemm_multiply_f32(uform_gemm_call_t const *call) {
+    multiply(precision_f32_k, call);
+}
+static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
+    multiply(precision_bf16_k, call);
+}
 
 /// Thirty-two independent chains of a multiplication and an addition: this class has no fused ones.
 static double gemm_limit(size_t rounds) {
@@ -119,7 +129,9 @@ static double gemm_limit(size_t rounds) {
 }
 
 /// Scratch: one row of scores, one row of outputs.
-static size_t attention_scratch_bytes(size_t length, size_t head_width) { return (length + head_width) * sizeof(float); }
+static size_t attention_scratch_bytes(size_t length, size_t head_width) {
+    return (length + head_width) * sizeof(float);
+}
 
 /// Softmax over `length` scores in place, before the division; returns the sum.
 static float exponentials(float *scores, size_t length, float scale) {
@@ -158,10 +170,16 @@ static inline __attribute__((always_inline)) void attend(precision_t precision, 
         for (size_t query = 0; query < call->length; ++query) attend_query(precision, call, head, query);
 }
 
-static void attend_f32(uform_attention_call_t const *call) { attend(precision_f32_k, call); }
-static void attend_bf16(uform_attention_call_t const *call) { attend(precision_bf16_k, call); }
+static void attend_f32(uform_attention_call_t const *call) {
+    attend(precision_f32_k, call);
+}
+static void attend_bf16(uform_attention_call_t const *call) {
+    attend(precision_bf16_k, call);
+}
 
-static size_t padded(size_t width) { return (width + uform_width_step_k - 1) / uform_width_step_k * uform_width_step_k; }
+static size_t padded(size_t width) {
+    return (width + uform_width_step_k - 1) / uform_width_step_k * uform_width_step_k;
+}
 
 static void normalize_row(precision_t precision, uform_normalize_call_t const *call, size_t row) {
     float sum = 0.0f, squares = 0.0f;
@@ -204,8 +222,12 @@ static void lookup(precision_t precision, uform_lookup_call_t const *call) {
         }
 }
 
-static void lookup_f32(uform_lookup_call_t const *call) { lookup(precision_f32_k, call); }
-static void lookup_bf16(uform_lookup_call_t const *call) { lookup(precision_bf16_k, call); }
+static void lookup_f32(uform_lookup_call_t const *call) {
+    lookup(precision_f32_k, call);
+}
+static void lookup_bf16(uform_lookup_call_t const *call) {
+    lookup(precision_bf16_k, call);
+}
 
 static uform_gemm_t const gemm_f32 = {
     .column_step = uform_width_step_k,

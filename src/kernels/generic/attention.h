@@ -1,8 +1,10 @@
 /**
- *  Self-attention of one text over the vector vocabulary, for either scalar, on the block kernel: a few queries at a time.
+ *  Self-attention of one text over the vector vocabulary, for either scalar, on the block kernel: a few queries at a
+ * time.
  *
- *  Keys are transposed once a head into the layout of packed weights, so that scores = queries x keys^T is an ordinary multiplication;
- *  values serve as weights as they lie (f32), or interleaved by pairs of rows (bf16). Scratch, all of it linear in the length:
+ *  Keys are transposed once a head into the layout of packed weights, so that scores = queries x keys^T is an ordinary
+ * multiplication; values serve as weights as they lie (f32), or interleaved by pairs of rows (bf16). Scratch, all of it
+ * linear in the length:
  *
  *      keys     [keys / block_columns_k][head_width or pairs of it][block_columns_k] numbers of 32 bits
  *      values   [head_width / block_columns_k][pairs of keys][block_columns_k] pairs; bf16 only
@@ -26,9 +28,9 @@ enum { attention_step_bytes_k = block_columns_k * sizeof(float) };
 typedef struct attention_plan_t {
     uform_attention_call_t const *call;
     block_function_t const *blocks;
-    size_t depth;               ///< numbers of 32 bits of a head
-    size_t keys;                ///< length, rounded up to whole blocks
-    size_t pairs;               ///< of keys
+    size_t depth; ///< numbers of 32 bits of a head
+    size_t keys;  ///< length, rounded up to whole blocks
+    size_t pairs; ///< of keys
     char *packed_keys, *packed_values, *scores, *weights;
 } attention_plan_t;
 
@@ -43,7 +45,8 @@ static inline size_t attention_bytes(size_t length, size_t head_width, bool bf16
                 : keys * head_width * sizeof(float) + scores;
 }
 
-UFORM_INLINED attention_plan_t attention_plan(uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
+UFORM_INLINED attention_plan_t attention_plan(
+    uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
     attention_plan_t plan = {.call = call, .blocks = blocks, .keys = attention_keys(call->length)};
     plan.depth = bf16 ? call->head_width / 2 : call->head_width;
     plan.pairs = (call->length + 1) / 2;
@@ -121,8 +124,8 @@ UFORM_INLINED vector_t attention_largest(char const *scores, size_t stride, size
     return vector_set(vector_largest(largest));
 }
 
-/// The exponential of one vector of scores, zero past the text's end. What would be subnormal is zero: it could not be felt, and such
-/// factors are slow to multiply.
+/// The exponential of one vector of scores, zero past the text's end. What would be subnormal is zero: it could not be
+/// felt, and such factors are slow to multiply.
 UFORM_INLINED vector_t attention_weight(
     char const *scores, size_t stride, size_t length, size_t key, vector_t largest, vector_t scale, bool bf16) {
     vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
@@ -132,9 +135,10 @@ UFORM_INLINED vector_t attention_weight(
     return vector_select(vector_first(key < length ? length - key : 0), y, vector_zero());
 }
 
-/// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights replace the
-/// scores, bf16 ones go to `weights`, panels of 32.
-UFORM_INLINED float attention_soften(char *scores, size_t stride, size_t length, float scale, char *weights, bool bf16) {
+/// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights
+/// replace the scores, bf16 ones go to `weights`, panels of 32.
+UFORM_INLINED float attention_soften(
+    char *scores, size_t stride, size_t length, float scale, char *weights, bool bf16) {
     vector_t const largest = attention_largest(scores, stride, length);
     vector_t const factor = vector_set(bf16 ? scale * 1.44269504f : scale);
     vector_t sums = vector_zero();
@@ -146,8 +150,7 @@ UFORM_INLINED float attention_soften(char *scores, size_t stride, size_t length,
         if (bf16) {
             size_t const lane = 2 * vector_line_k;
             vector_store_bf16(weights + key / lane * stride + key % lane * sizeof(uint16_t), low, high);
-        }
-        else {
+        } else {
             vector_store(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float), low);
             vector_store(scores + next / vector_line_k * stride + next % vector_line_k * sizeof(float), high);
         }
@@ -156,13 +159,15 @@ UFORM_INLINED float attention_soften(char *scores, size_t stride, size_t length,
 }
 
 /// Divides `rows` rows of a block of sums by their weights' sums and stores them.
-UFORM_INLINED void attention_store(float const *sums, float const *factors, size_t rows, char *outputs, size_t stride, bool bf16) {
+UFORM_INLINED void attention_store(
+    float const *sums, float const *factors, size_t rows, char *outputs, size_t stride, bool bf16) {
     for (size_t row = 0; row < rows; ++row) {
         float const *const from = sums + row * vector_line_k;
         vector_t const factor = vector_set(factors[row]);
         bool const one_line = vector_lanes_k < vector_line_k;
         vector_t const low = vector_multiply(vector_load(from), factor);
-        vector_t const high = vector_multiply(vector_load(from + (one_line ? vector_lanes_k : rows * vector_line_k)), factor);
+        vector_t const high =
+            vector_multiply(vector_load(from + (one_line ? vector_lanes_k : rows * vector_line_k)), factor);
         if (bf16) vector_store_bf16(outputs + row * 64, low, high);
         else {
             vector_store(outputs + row * 64, low);
@@ -196,7 +201,8 @@ UFORM_INLINED void attention_multiply_values(
                              : attention_lines(plan, &call->values, first / lane) + first % lane * number_bytes;
         block.prefetch = block.weights;
         plan->blocks[rows - 1](&block);
-        char *const outputs = attention_lines(plan, &call->outputs, first / lane) + query * 64 + first % lane * number_bytes;
+        char *const outputs =
+            attention_lines(plan, &call->outputs, first / lane) + query * 64 + first % lane * number_bytes;
         attention_store(sums, factors, rows, outputs, call->outputs.stride_bytes, bf16);
     }
 }

@@ -11,7 +11,9 @@ static size_t attention_scratch_bytes_bf16(size_t length, size_t head_width) {
     return attention_bytes(length, head_width, true);
 }
 
-static void attend_bf16(uform_attention_call_t const *call) { attention(call, block_functions_bf16, true); }
+static void attend_bf16(uform_attention_call_t const *call) {
+    attention(call, block_functions_bf16, true);
+}
 
 static uform_attention_t const attention_bf16 = {.scratch_bytes = attention_scratch_bytes_bf16, .attend = attend_bf16};
 

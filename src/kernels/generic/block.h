@@ -1,9 +1,10 @@
 /**
- *  The block kernel under every matrix multiplication: up to `vector_block_rows_k` rows by two vectors of columns, sums in
- *  registers, one chain of fused multiply-adds over ascending depth for every element, whatever the number of rows.
+ *  The block kernel under every matrix multiplication: up to `vector_block_rows_k` rows by two vectors of columns, sums
+ * in registers, one chain of fused multiply-adds over ascending depth for every element, whatever the number of rows.
  *
- *  Inputs are panels whose lines hold 16 numbers of 32 bits: f32 numbers, or pairs of bf16. Weights are two vectors a depth step,
- *  `weights_next` bytes apart, steps `weights_step` bytes apart: that describes packed weights, and rows of values in attention.
+ *  Inputs are panels whose lines hold 16 numbers of 32 bits: f32 numbers, or pairs of bf16. Weights are two vectors a
+ * depth step, `weights_next` bytes apart, steps `weights_step` bytes apart: that describes packed weights, and rows of
+ * values in attention.
  *
  *  Needs a vocabulary (vector_*.h).
  */
@@ -16,15 +17,15 @@ enum { block_columns_k = 2 * vector_lanes_k };
 
 /// One multiplication of a block.
 typedef struct block_t {
-    char const *inputs;                 ///< first row, first depth
-    size_t inputs_stride;               ///< from one input panel to the next
-    char const *weights;                ///< first vector of the first depth step
+    char const *inputs;   ///< first row, first depth
+    size_t inputs_stride; ///< from one input panel to the next
+    char const *weights;  ///< first vector of the first depth step
     size_t weights_next, weights_step;
-    size_t steps;                       ///< depth in numbers (or pairs)
-    char *outputs;                      ///< f32: first row, first column
-    size_t outputs_stride;              ///< from one output panel to the next
-    float const *bias;                  ///< of the block's columns; NULL adds the product to what the outputs hold
-    char const *prefetch;               ///< what the next block will want: one line a step, or two
+    size_t steps;          ///< depth in numbers (or pairs)
+    char *outputs;         ///< f32: first row, first column
+    size_t outputs_stride; ///< from one output panel to the next
+    float const *bias;     ///< of the block's columns; NULL adds the product to what the outputs hold
+    char const *prefetch;  ///< what the next block will want: one line a step, or two
     size_t prefetch_next, prefetch_step;
 } block_t;
 
@@ -42,8 +43,7 @@ UFORM_INLINED void block_store(block_t const *block, size_t rows, vector_t sums[
             vector_store(block_output(block, row, 0), vector_add(sums[row][0], low));
             vector_store(block_output(block, row, 1), vector_add(sums[row][1], high));
         }
-    }
-    else {
+    } else {
         UFORM_UNROLLED
         for (size_t row = 0; row < rows; ++row) {
             char *const first = block_output(block, row, 0), *const second = block_output(block, row, 1);
@@ -116,7 +116,8 @@ UFORM_INLINED void block_multiply_widened(size_t rows, block_t const *block) {
 
 typedef void (*block_function_t)(block_t const *block);
 
-/// How many rows the next block takes when `rows` remain: the blocks of a call differ by one row at most, so that none is nearly empty.
+/// How many rows the next block takes when `rows` remain: the blocks of a call differ by one row at most, so that none
+/// is nearly empty.
 static inline size_t block_rows(size_t rows) {
     size_t const blocks = (rows + vector_block_rows_k - 1) / vector_block_rows_k;
     return (rows + blocks - 1) / blocks;

@@ -1,10 +1,11 @@
 /**
- *  Exponentials and activations over the vector vocabulary, a NULL row of a table meaning "has no vector form": then the scalar
- *  reference serves.
+ *  Exponentials and activations over the vector vocabulary, a NULL row of a table meaning "has no vector form": then
+ * the scalar reference serves.
  *
- *  The precise forms err by a few units in the last place of the result, or of x where the function cancels; the fast ones, for
- *  outputs that are rounded to bf16, by at most 2e-4, which is below what the rounding costs for results near 0.1 and above.
- *  NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over the ranges they state.
+ *  The precise forms err by a few units in the last place of the result, or of x where the function cancels; the fast
+ * ones, for outputs that are rounded to bf16, by at most 2e-4, which is below what the rounding costs for results near
+ * 0.1 and above. NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over the ranges
+ * they state.
  */
 #ifndef UFORM_KERNELS_GENERIC_FUNCTIONS_H
 #define UFORM_KERNELS_GENERIC_FUNCTIONS_H
@@ -43,7 +44,8 @@ UFORM_INLINED vector_t vector_expm1(vector_t x) {
     return vector_fma(power, part, vector_subtract(power, vector_set(1.0f)));
 }
 
-/// 2^x with a relative error of 2.6e-6, for weights that are rounded to bf16; below 2^-126 the result is 2^-126 or less.
+/// 2^x with a relative error of 2.6e-6, for weights that are rounded to bf16; below 2^-126 the result is 2^-126 or
+/// less.
 UFORM_INLINED vector_t vector_exp2_fast(vector_t x) {
     static float const terms[] = {0.999999261f, 0.693121815f, 0.240247448f, 0.0559178603f, 0.00957010176f};
     x = vector_maximum(vector_set(-126.0f), x);
@@ -60,13 +62,13 @@ UFORM_INLINED vector_t vector_log1p_unit(vector_t x) {
 
 /// A rational function of x^2 times x; beyond 3.95 the result is one.
 UFORM_INLINED vector_t vector_erf(vector_t x) {
-    static float const above[] = {1.1283791f, 0.202582652f, 0.0509232236f, 0.00380782936f, 0.000143808907f, -1.95089801e-06f,
-        1.96038012e-08f};
+    static float const above[] = {
+        1.1283791f, 0.202582652f, 0.0509232236f, 0.00380782936f, 0.000143808907f, -1.95089801e-06f, 1.96038012e-08f};
     static float const below[] = {1.0f, 0.512865711f, 0.116094403f, 0.0145757252f, 0.000979843187f};
     x = vector_maximum(vector_set(-3.95f), vector_minimum(vector_set(3.95f), x));
     vector_t const square = vector_multiply(x, x);
-    vector_t const y = vector_divide(
-        vector_multiply(x, vector_polynomial(square, above, 7)), vector_polynomial(square, below, 5));
+    vector_t const y =
+        vector_divide(vector_multiply(x, vector_polynomial(square, above, 7)), vector_polynomial(square, below, 5));
     return vector_maximum(vector_set(-1.0f), vector_minimum(vector_set(1.0f), y));
 }
 
@@ -83,7 +85,8 @@ UFORM_INLINED vector_t vector_gate(vector_t x, vector_t y) {
 
 UFORM_INLINED vector_t vector_gelu(vector_t x) {
     vector_t const half = vector_multiply(x, vector_set(0.5f));
-    return vector_multiply(half, vector_add(vector_set(1.0f), vector_erf(vector_multiply(x, vector_set(0.707106781f)))));
+    return vector_multiply(
+        half, vector_add(vector_set(1.0f), vector_erf(vector_multiply(x, vector_set(0.707106781f)))));
 }
 
 UFORM_INLINED vector_t vector_gelu_tanh(vector_t x) {
@@ -100,21 +103,29 @@ UFORM_INLINED vector_t vector_gelu_fast(vector_t x, float const *terms) {
 }
 
 UFORM_INLINED vector_t vector_gelu_erf_fast(vector_t x) {
-    static float const terms[] = {-0.499329491f, 0.385195304f, 0.0521834556f, -0.147275098f, 0.0604670725f, -0.0104904794f,
-        0.000686554605f};
+    static float const terms[] = {
+        -0.499329491f, 0.385195304f, 0.0521834556f, -0.147275098f, 0.0604670725f, -0.0104904794f, 0.000686554605f};
     return vector_gelu_fast(x, terms);
 }
 
 UFORM_INLINED vector_t vector_gelu_tanh_fast(vector_t x) {
-    static float const terms[] = {-0.499674404f, 0.387593484f, 0.0469285472f, -0.142766046f, 0.0586827166f, -0.0101593618f,
-        0.00066311349f};
+    static float const terms[] = {
+        -0.499674404f, 0.387593484f, 0.0469285472f, -0.142766046f, 0.0586827166f, -0.0101593618f, 0.00066311349f};
     return vector_gelu_fast(x, terms);
 }
 
-UFORM_INLINED vector_t vector_quick_gelu(vector_t x) { return vector_gate(x, vector_multiply(x, vector_set(1.702f))); }
-UFORM_INLINED vector_t vector_relu(vector_t x) { return vector_maximum(vector_zero(), x); }
-UFORM_INLINED vector_t vector_relu6(vector_t x) { return vector_minimum(vector_set(6.0f), vector_relu(x)); }
-UFORM_INLINED vector_t vector_silu(vector_t x) { return vector_gate(x, x); }
+UFORM_INLINED vector_t vector_quick_gelu(vector_t x) {
+    return vector_gate(x, vector_multiply(x, vector_set(1.702f)));
+}
+UFORM_INLINED vector_t vector_relu(vector_t x) {
+    return vector_maximum(vector_zero(), x);
+}
+UFORM_INLINED vector_t vector_relu6(vector_t x) {
+    return vector_minimum(vector_set(6.0f), vector_relu(x));
+}
+UFORM_INLINED vector_t vector_silu(vector_t x) {
+    return vector_gate(x, x);
+}
 
 /// tanh(ln(1 + e)) is n / (n + 2) with n = e (e + 2); at 30 that is one, and beyond n would overflow.
 UFORM_INLINED vector_t vector_mish(vector_t x) {

@@ -1,9 +1,9 @@
 /**
  *  Matrix multiplication over the block kernel.
  *
- *  Packed weights: [columns / block_columns_k][depth][block_columns_k] f32 numbers, or [..][depth / 2][..] pairs of bf16.
- *  The weights of one block of columns stay in the caches near the core while all rows of the call pass by; meanwhile the next
- *  block's are fetched, so that short calls, which wait for memory alone, overlap it with arithmetic.
+ *  Packed weights: [columns / block_columns_k][depth][block_columns_k] f32 numbers, or [..][depth / 2][..] pairs of
+ * bf16. The weights of one block of columns stay in the caches near the core while all rows of the call pass by;
+ * meanwhile the next block's are fetched, so that short calls, which wait for memory alone, overlap it with arithmetic.
  */
 #ifndef UFORM_KERNELS_GENERIC_GEMM_H
 #define UFORM_KERNELS_GENERIC_GEMM_H
@@ -46,8 +46,8 @@ UFORM_INLINED void gemm_multiply(
     };
     char const *const inputs = (char const *)call->inputs.data + call->depth_begin / lane * block.inputs_stride;
     for (size_t column = call->column_begin; column < call->column_end; column += block_columns_k) {
-        block.weights = (char const *)call->weights +
-                        (column / block_columns_k * depth_steps + first_step) * packed_step_bytes_k;
+        block.weights =
+            (char const *)call->weights + (column / block_columns_k * depth_steps + first_step) * packed_step_bytes_k;
         block.bias = call->accumulate ? NULL : call->bias + column;
         bool const last = column + block_columns_k >= call->column_end;
         char const *const next = last ? block.weights : block.weights + depth_steps * packed_step_bytes_k;

@@ -14,7 +14,9 @@ UFORM_INLINED void block_multiply_bf16(size_t rows, block_t const *block) {
 }
 
 #define UFORM_BLOCK_ROW_(count)                                                                                        \
-    static void block_multiply_bf16_##count(block_t const *block) { block_multiply_bf16(count, block); }
+    static void block_multiply_bf16_##count(block_t const *block) {                                                    \
+        block_multiply_bf16(count, block);                                                                             \
+    }
 VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
 
@@ -33,7 +35,9 @@ static activate_function_t const activate_fast[uform_activation_count_k] = {
     [uform_activation_gelu_tanh_k] = activate_gelu_tanh_fast,
     UFORM_ACTIVATE_SHARED_ROWS_};
 
-static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) { return columns * depth * sizeof(uint16_t); }
+static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) {
+    return columns * depth * sizeof(uint16_t);
+}
 
 static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_begin, size_t column_count,
     size_t columns, size_t depth, void *packed) {
@@ -46,9 +50,11 @@ static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_be
             float pairs[vector_lanes_k][vector_lanes_k] __attribute__((aligned(64)));
             for (size_t i = 0; i < vector_lanes_k; ++i) {
                 float const *const source = weights + (column + i) * stride + k;
-                vector_store_bf16(pairs[i], vector_load_unaligned(source), vector_load_unaligned(source + vector_lanes_k));
+                vector_store_bf16(
+                    pairs[i], vector_load_unaligned(source), vector_load_unaligned(source + vector_lanes_k));
             }
-            vector_transpose((char const *)pairs, sizeof(pairs[0]), block + k / 2 * packed_step_bytes_k, packed_step_bytes_k);
+            vector_transpose(
+                (char const *)pairs, sizeof(pairs[0]), block + k / 2 * packed_step_bytes_k, packed_step_bytes_k);
         }
     }
 }
@@ -57,7 +63,9 @@ static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
     gemm_multiply(call, true, block_functions_bf16, activate_fast);
 }
 
-static double gemm_limit_bf16(size_t rounds) { return gemm_limit(rounds, vector_multiplies_bf16_k); }
+static double gemm_limit_bf16(size_t rounds) {
+    return gemm_limit(rounds, vector_multiplies_bf16_k);
+}
 
 static uform_gemm_t const gemm_bf16 = {
     .column_step = uform_width_step_k,

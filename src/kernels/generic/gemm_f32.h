@@ -8,10 +8,14 @@
 
 #include "kernels/generic/gemm.h"
 
-UFORM_INLINED void block_multiply_f32(size_t rows, block_t const *block) { block_multiply(rows, block, false); }
+UFORM_INLINED void block_multiply_f32(size_t rows, block_t const *block) {
+    block_multiply(rows, block, false);
+}
 
 #define UFORM_BLOCK_ROW_(count)                                                                                        \
-    static void block_multiply_f32_##count(block_t const *block) { block_multiply_f32(count, block); }
+    static void block_multiply_f32_##count(block_t const *block) {                                                     \
+        block_multiply_f32(count, block);                                                                              \
+    }
 VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
 
@@ -28,7 +32,9 @@ UFORM_ACTIVATE_(gelu_tanh)
 static activate_function_t const activate_precise[uform_activation_count_k] = {
     UFORM_ACTIVATE_ROW_(gelu), UFORM_ACTIVATE_ROW_(gelu_tanh), UFORM_ACTIVATE_SHARED_ROWS_};
 
-static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) { return columns * depth * sizeof(float); }
+static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) {
+    return columns * depth * sizeof(float);
+}
 
 static void gemm_pack_f32(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
     size_t depth, void *packed) {
@@ -47,7 +53,9 @@ static void gemm_multiply_f32(uform_gemm_call_t const *call) {
     gemm_multiply(call, false, block_functions_f32, activate_precise);
 }
 
-static double gemm_limit_f32(size_t rounds) { return gemm_limit(rounds, false); }
+static double gemm_limit_f32(size_t rounds) {
+    return gemm_limit(rounds, false);
+}
 
 static uform_gemm_t const gemm_f32 = {
     .column_step = uform_width_step_k,

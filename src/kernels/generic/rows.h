@@ -99,7 +99,8 @@ UFORM_INLINED void rows_normalize_few(uform_normalize_call_t const *call, size_t
 
 UFORM_INLINED void rows_normalize(uform_normalize_call_t const *call, bool bf16) {
     size_t row = 0;
-    for (; row + rows_at_once_k <= call->rows; row += rows_at_once_k) rows_normalize_few(call, row, rows_at_once_k, bf16);
+    for (; row + rows_at_once_k <= call->rows; row += rows_at_once_k)
+        rows_normalize_few(call, row, rows_at_once_k, bf16);
     for (; row < call->rows; ++row) rows_normalize_few(call, row, 1, bf16);
 }
 

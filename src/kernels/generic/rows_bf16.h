@@ -6,8 +6,12 @@
 
 #include "kernels/generic/rows.h"
 
-static void rows_normalize_bf16(uform_normalize_call_t const *call) { rows_normalize(call, true); }
-static void rows_lookup_bf16(uform_lookup_call_t const *call) { rows_lookup(call, true); }
+static void rows_normalize_bf16(uform_normalize_call_t const *call) {
+    rows_normalize(call, true);
+}
+static void rows_lookup_bf16(uform_lookup_call_t const *call) {
+    rows_lookup(call, true);
+}
 
 static uform_rows_t const rows_bf16 = {.normalize = rows_normalize_bf16, .lookup = rows_lookup_bf16};
 

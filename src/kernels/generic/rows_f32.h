@@ -6,8 +6,12 @@
 
 #include "kernels/generic/rows.h"
 
-static void rows_normalize_f32(uform_normalize_call_t const *call) { rows_normalize(call, false); }
-static void rows_lookup_f32(uform_lookup_call_t const *call) { rows_lookup(call, false); }
+static void rows_normalize_f32(uform_normalize_call_t const *call) {
+    rows_normalize(call, false);
+}
+static void rows_lookup_f32(uform_lookup_call_t const *call) {
+    rows_lookup(call, false);
+}
 
 static uform_rows_t const rows_f32 = {.normalize = rows_normalize_f32, .lookup = rows_lookup_f32};
 

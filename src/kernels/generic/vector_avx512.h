@@ -1,8 +1,8 @@
 /**
  *  The vector vocabulary on AVX-512 (F, BW, DQ, VL): sixteen floats a vector, one line of an f32 panel.
  *
- *  A file of generic loops includes nothing but this or another vocabulary; see vector_avx2.h for its sibling. Operand order of
- *  minimum and maximum matters: both answer their second operand when one is a NaN.
+ *  A file of generic loops includes nothing but this or another vocabulary; see vector_avx2.h for its sibling. Operand
+ * order of minimum and maximum matters: both answer their second operand when one is a NaN.
  */
 #ifndef UFORM_KERNELS_GENERIC_VECTOR_AVX512_H
 #define UFORM_KERNELS_GENERIC_VECTOR_AVX512_H
@@ -18,31 +18,60 @@ typedef __mmask16 vector_mask_t;
 
 enum {
     vector_lanes_k = 16,
-    vector_line_k = 16,       ///< numbers of 32 bits in a line of a panel
-    vector_block_rows_k = 14, ///< rows of a block of 2 * vector_lanes_k columns: 28 sums, two weights and an input in 32 registers
+    vector_line_k = 16, ///< numbers of 32 bits in a line of a panel
+    vector_block_rows_k =
+        14, ///< rows of a block of 2 * vector_lanes_k columns: 28 sums, two weights and an input in 32 registers
 };
 
 /// One block kernel for each number of rows.
 #define VECTOR_BLOCK_ROWS(row)                                                                                         \
     row(1) row(2) row(3) row(4) row(5) row(6) row(7) row(8) row(9) row(10) row(11) row(12) row(13) row(14)
 
-UFORM_INLINED vector_t vector_zero(void) { return _mm512_setzero_ps(); }
-UFORM_INLINED vector_t vector_set(float value) { return _mm512_set1_ps(value); }
+UFORM_INLINED vector_t vector_zero(void) {
+    return _mm512_setzero_ps();
+}
+UFORM_INLINED vector_t vector_set(float value) {
+    return _mm512_set1_ps(value);
+}
 /// The four bytes at `memory`, a float or a pair of bf16, in all lanes.
-UFORM_INLINED vector_t vector_set_from(void const *memory) { return _mm512_set1_ps(*(float const *)memory); }
-UFORM_INLINED vector_t vector_load(void const *memory) { return _mm512_load_ps(memory); }
-UFORM_INLINED vector_t vector_load_unaligned(void const *memory) { return _mm512_loadu_ps(memory); }
-UFORM_INLINED void vector_store(void *memory, vector_t x) { _mm512_store_ps(memory, x); }
+UFORM_INLINED vector_t vector_set_from(void const *memory) {
+    return _mm512_set1_ps(*(float const *)memory);
+}
+UFORM_INLINED vector_t vector_load(void const *memory) {
+    return _mm512_load_ps(memory);
+}
+UFORM_INLINED vector_t vector_load_unaligned(void const *memory) {
+    return _mm512_loadu_ps(memory);
+}
+UFORM_INLINED void vector_store(void *memory, vector_t x) {
+    _mm512_store_ps(memory, x);
+}
 
-UFORM_INLINED vector_t vector_add(vector_t a, vector_t b) { return _mm512_add_ps(a, b); }
-UFORM_INLINED vector_t vector_subtract(vector_t a, vector_t b) { return _mm512_sub_ps(a, b); }
-UFORM_INLINED vector_t vector_multiply(vector_t a, vector_t b) { return _mm512_mul_ps(a, b); }
-UFORM_INLINED vector_t vector_divide(vector_t a, vector_t b) { return _mm512_div_ps(a, b); }
+UFORM_INLINED vector_t vector_add(vector_t a, vector_t b) {
+    return _mm512_add_ps(a, b);
+}
+UFORM_INLINED vector_t vector_subtract(vector_t a, vector_t b) {
+    return _mm512_sub_ps(a, b);
+}
+UFORM_INLINED vector_t vector_multiply(vector_t a, vector_t b) {
+    return _mm512_mul_ps(a, b);
+}
+UFORM_INLINED vector_t vector_divide(vector_t a, vector_t b) {
+    return _mm512_div_ps(a, b);
+}
 /// a * b + c with one rounding.
-UFORM_INLINED vector_t vector_fma(vector_t a, vector_t b, vector_t c) { return _mm512_fmadd_ps(a, b, c); }
-UFORM_INLINED vector_t vector_minimum(vector_t a, vector_t b) { return _mm512_min_ps(a, b); }
-UFORM_INLINED vector_t vector_maximum(vector_t a, vector_t b) { return _mm512_max_ps(a, b); }
-UFORM_INLINED vector_t vector_absolute(vector_t x) { return _mm512_abs_ps(x); }
+UFORM_INLINED vector_t vector_fma(vector_t a, vector_t b, vector_t c) {
+    return _mm512_fmadd_ps(a, b, c);
+}
+UFORM_INLINED vector_t vector_minimum(vector_t a, vector_t b) {
+    return _mm512_min_ps(a, b);
+}
+UFORM_INLINED vector_t vector_maximum(vector_t a, vector_t b) {
+    return _mm512_max_ps(a, b);
+}
+UFORM_INLINED vector_t vector_absolute(vector_t x) {
+    return _mm512_abs_ps(x);
+}
 /// `size` with the sign of `sign`; `size` must not be negative.
 UFORM_INLINED vector_t vector_copy_sign(vector_t size, vector_t sign) {
     return _mm512_or_ps(size, _mm512_and_ps(sign, _mm512_set1_ps(-0.0f)));
@@ -51,14 +80,18 @@ UFORM_INLINED vector_t vector_round(vector_t x) {
     return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 /// x * 2^n for whole n of at most a few hundred.
-UFORM_INLINED vector_t vector_scale(vector_t x, vector_t n) { return _mm512_scalef_ps(x, n); }
+UFORM_INLINED vector_t vector_scale(vector_t x, vector_t n) {
+    return _mm512_scalef_ps(x, n);
+}
 
 /// The first `count` lanes; all of them when there are more.
 UFORM_INLINED vector_mask_t vector_first(size_t count) {
     return count >= 16 ? (vector_mask_t)0xFFFF : (vector_mask_t)((1u << count) - 1u);
 }
 /// Lanes where a > b; none where one is a NaN.
-UFORM_INLINED vector_mask_t vector_above(vector_t a, vector_t b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
+UFORM_INLINED vector_mask_t vector_above(vector_t a, vector_t b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
 /// `yes` where the mask is set, else `no`.
 UFORM_INLINED vector_t vector_select(vector_mask_t mask, vector_t yes, vector_t no) {
     return _mm512_mask_blend_ps(mask, no, yes);
@@ -129,17 +162,16 @@ UFORM_INLINED void vector_store_bf16(void *memory, vector_t low, vector_t high) 
 UFORM_INLINED void vector_transpose(char const *source, size_t source_stride, char *target, size_t target_stride) {
     __m512i quarters[16], pairs[16];
     UFORM_UNROLLED
-    for (size_t i = 0; i < 4; ++i)
-        UFORM_UNROLLED
-        for (size_t part = 0; part < 4; ++part) {
-            // Quarter `part` of the rows i, i + 4, i + 8, i + 12.
-            char const *const first = source + i * source_stride + part * 16;
-            __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128((__m128i const *)first));
-            rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 4 * source_stride)), 1);
-            rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 8 * source_stride)), 2);
-            rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 12 * source_stride)), 3);
-            quarters[part * 4 + i] = rows;
-        }
+    for (size_t i = 0; i < 4; ++i) UFORM_UNROLLED
+    for (size_t part = 0; part < 4; ++part) {
+        // Quarter `part` of the rows i, i + 4, i + 8, i + 12.
+        char const *const first = source + i * source_stride + part * 16;
+        __m512i rows = _mm512_castsi128_si512(_mm_loadu_si128((__m128i const *)first));
+        rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 4 * source_stride)), 1);
+        rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 8 * source_stride)), 2);
+        rows = _mm512_inserti32x4(rows, _mm_loadu_si128((__m128i const *)(first + 12 * source_stride)), 3);
+        quarters[part * 4 + i] = rows;
+    }
     UFORM_UNROLLED
     for (size_t part = 0; part < 16; part += 4) {
         pairs[part + 0] = _mm512_unpacklo_epi32(quarters[part], quarters[part + 1]);
@@ -154,7 +186,8 @@ UFORM_INLINED void vector_transpose(char const *source, size_t source_stride, ch
     }
 }
 
-/// Interleaves 2 * vector_lanes_k bf16 numbers of one row with those of the next: pairs (even, odd), stored one behind the other.
+/// Interleaves 2 * vector_lanes_k bf16 numbers of one row with those of the next: pairs (even, odd), stored one behind
+/// the other.
 UFORM_INLINED void vector_interleave_bf16(void const *even, void const *odd, void *pairs) {
     __m512i const low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6, 37,
         5, 36, 4, 35, 3, 34, 2, 33, 1, 32, 0);
@@ -164,6 +197,8 @@ UFORM_INLINED void vector_interleave_bf16(void const *even, void const *odd, voi
     _mm512_store_si512((char *)pairs + 64, _mm512_permutex2var_epi16(first, high, second));
 }
 
-UFORM_INLINED void vector_prefetch(void const *memory) { _mm_prefetch((char const *)memory, _MM_HINT_T1); }
+UFORM_INLINED void vector_prefetch(void const *memory) {
+    _mm_prefetch((char const *)memory, _MM_HINT_T1);
+}
 
 #endif

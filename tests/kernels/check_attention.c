@@ -1,0 +1,174 @@
+/**
+ *  Attention against `serial`: lengths around every step, several heads and widths, texts that begin at any row,
+ * neighbours full of NaN that must not be felt, rows of other texts that must not be written.
+ *
+ *  Tolerance: f32 2e-5 of the values' size, more where scores are hundreds and their last digits are exponents; bf16
+ * adds the rounding of weights and outputs and the approximate exponential: 2^-6.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+
+#include "harness.h"
+
+typedef struct shape_t {
+    size_t row_begin, length, heads, head_width;
+    float scale, size; ///< of the softmax; factor of queries and keys
+    bool at_end;
+} shape_t;
+
+typedef struct operands_t {
+    matrix_t queries, keys, values;
+} operands_t;
+
+static uform_attention_t const *attention_of(uform_kernels_t const *kernels, precision_t precision) {
+    return precision == precision_f32_k ? kernels->attention_f32 : kernels->attention_bf16;
+}
+
+/// Rows of the text hold numbers, its neighbours NaN.
+static matrix_t text_matrix(shape_t const *shape, precision_t precision, float size) {
+    // The text may be followed by the row step that attention may read.
+    matrix_t matrix = matrix_new(precision, shape->row_begin + shape->length + uform_row_step_k,
+        shape->heads * shape->head_width, random_below(5), shape->at_end);
+    for (size_t row = shape->row_begin; row < shape->row_begin + shape->length; ++row)
+        for (size_t column = 0; column < matrix.width; ++column) {
+            // The last quarter of each head plays the padding.
+            bool const padding = column % shape->head_width >= shape->head_width - shape->head_width / 4;
+            matrix_set(&matrix, row, column, padding ? 0.0f : random_float() * size);
+        }
+    return matrix;
+}
+
+static operands_t operands_new(shape_t const *shape, precision_t precision) {
+    operands_t operands;
+    operands.queries = text_matrix(shape, precision, shape->size);
+    operands.keys = text_matrix(shape, precision, shape->size);
+    operands.values = text_matrix(shape, precision, 1.0f);
+    return operands;
+}
+
+static void operands_free(operands_t *operands) {
+    matrix_free(&operands->queries);
+    matrix_free(&operands->keys);
+    matrix_free(&operands->values);
+}
+
+static matrix_t attend(uform_attention_t const *attention, shape_t const *shape, operands_t const *operands) {
+    matrix_t outputs =
+        matrix_new(operands->values.precision, operands->values.rows, operands->values.width, 3, shape->at_end);
+    guarded_t scratch =
+        guarded_new(round_up(attention->scratch_bytes(shape->length, shape->head_width), 64), shape->at_end);
+    uform_attention_call_t const call = {
+        .queries = operands->queries.panels,
+        .keys = operands->keys.panels,
+        .values = operands->values.panels,
+        .outputs = outputs.panels,
+        .row_begin = shape->row_begin,
+        .length = shape->length,
+        .heads = shape->heads,
+        .head_width = shape->head_width,
+        .scale = shape->scale,
+        .scratch = scratch.data,
+    };
+    attention->attend(&call);
+    guarded_free(&scratch);
+    return outputs;
+}
+
+static void check_shape(subject_t const *subject, precision_t precision, shape_t const *shape) {
+    operands_t operands = operands_new(shape, precision);
+    matrix_t found = attend(attention_of(subject->kernels, precision), shape, &operands);
+    matrix_t expected = attend(attention_of(subject->serial, precision), shape, &operands);
+    char what[128];
+    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu heads of %zu", shape->row_begin, shape->length,
+        shape->heads, shape->head_width);
+    double const absolute = (precision == precision_f32_k ? 2e-5 : 0x1p-6) + (shape->size > 2.0f ? 1e-3 : 0.0);
+    uint32_t const untouched = precision == precision_f32_k ? 0xFFFFFFFFu : 0xFFFFu;
+    for (size_t row = 0; row < found.rows; ++row)
+        for (size_t column = 0; column < found.width; ++column) {
+            if (row < shape->row_begin || row >= shape->row_begin + shape->length)
+                assert_int_equal(matrix_bits(&found, row, column), untouched);
+            else
+                expect_close(what, row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column),
+                    absolute, 0.0);
+        }
+    matrix_free(&found);
+    matrix_free(&expected);
+    operands_free(&operands);
+}
+
+static void check_lengths(subject_t const *subject, precision_t precision) {
+    static size_t const longer[] = {47, 48, 49, 63, 64, 65, 95, 97, 128, 129};
+    for (size_t i = 0; i < 40 + sizeof(longer) / sizeof(longer[0]); ++i) {
+        shape_t const shape = {
+            .row_begin = random_below(40),
+            .length = i < 40 ? i + 1 : longer[i - 40],
+            .heads = 1 + i % 2,
+            .head_width = i % 5 == 4   ? 96
+                          : i % 3 == 2 ? 64
+                                       : 32,
+            .scale = 0.17f,
+            .size = i % 7 == 6 ? 30.0f : 1.0f, // scores so far apart that weights vanish
+            .at_end = i % 2,
+        };
+        check_shape(subject, precision, &shape);
+    }
+}
+
+/// One NaN among the queries spoils its row and head alone; one among the values spoils the whole column of its head.
+static void check_not_finite(subject_t const *subject, precision_t precision) {
+    shape_t const shape = {.row_begin = 5, .length = 37, .heads = 2, .head_width = 32, .scale = 0.2f, .size = 1.0f};
+    operands_t operands = operands_new(&shape, precision);
+    matrix_set(&operands.queries, 5 + 20, 3, NAN);
+    matrix_set(&operands.queries, 5 + 36, 3, INFINITY);
+    matrix_set(&operands.values, 5 + 36, 40, NAN);
+    matrix_t found = attend(attention_of(subject->kernels, precision), &shape, &operands);
+    for (size_t row = 0; row < shape.length; ++row)
+        for (size_t column = 0; column < found.width; ++column) {
+            bool const spoiled = ((row == 20 || row == 36) && column < 32) || column == 40;
+            assert_int_equal(!isfinite(matrix_get(&found, 5 + row, column)), spoiled);
+        }
+    matrix_free(&found);
+    operands_free(&operands);
+}
+
+/// The same text at another row gives the same bits.
+static void check_independence(subject_t const *subject, precision_t precision) {
+    for (size_t length = 1; length < 70; length += 3) {
+        shape_t const first = {.length = length, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 1.0f};
+        shape_t second = first;
+        second.row_begin = 1 + random_below(30);
+        second.at_end = true;
+        operands_t here = operands_new(&first, precision), there = operands_new(&second, precision);
+        for (size_t row = 0; row < length; ++row)
+            for (size_t column = 0; column < 32; ++column) {
+                matrix_set(&there.queries, second.row_begin + row, column, matrix_get(&here.queries, row, column));
+                matrix_set(&there.keys, second.row_begin + row, column, matrix_get(&here.keys, row, column));
+                matrix_set(&there.values, second.row_begin + row, column, matrix_get(&here.values, row, column));
+            }
+        matrix_t a = attend(attention_of(subject->kernels, precision), &first, &here);
+        matrix_t b = attend(attention_of(subject->kernels, precision), &second, &there);
+        for (size_t row = 0; row < length; ++row)
+            for (size_t column = 0; column < 32; ++column)
+                assert_int_equal(matrix_bits(&a, row, column), matrix_bits(&b, second.row_begin + row, column));
+        matrix_free(&a);
+        matrix_free(&b);
+        operands_free(&here);
+        operands_free(&there);
+    }
+}
+
+void check_attention(subject_t const *subject, precision_t precision) {
+    check_lengths(subject, precision);
+    shape_t const long_text = {
+        .row_begin = 3, .length = 1100, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f};
+    check_shape(subject, precision, &long_text);
+    check_not_finite(subject, precision);
+    check_independence(subject, precision);
+}
