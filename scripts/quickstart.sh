@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
-question=${1:-"a bug that vanishes when you try to study it"}
+question=${1:-"a door left open on purpose by the maintainer"}
 
 install_packages "${BUILD_PACKAGES[@]}" "${MODEL_PACKAGES[@]}"
 say "building into build/release"

@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 
 nm -D --defined-only "$library" | awk '{print $3}' | sed 's/@.*//' | sort -u >"$work/exported"
 # A declaration begins at UFORM_PUBLIC and its name is the word before the first parenthesis.
-cat include/uform/*.h | tr '\n' ' ' | grep -o 'UFORM_PUBLIC [^();#]*(' | sed -E 's/.*[ *]([a-z0-9_]+)\($/\1/' | sort -u >"$work/declared"
+grep -hv '^ *#' include/uform/*.h | tr '\n' ' ' | grep -o 'UFORM_PUBLIC [^();#]*(' | sed -E 's/.*[ *]([a-z0-9_]+)\($/\1/' | sort -u >"$work/declared"
 
 wrong=0
 test -s "$work/declared" || { echo "check_exports: found no declarations"; exit 1; }
