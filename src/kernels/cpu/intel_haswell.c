@@ -1,7 +1,43 @@
 /**
- *  The intel_haswell class: no group of its own yet.
+ *  Haswell: AVX2 with two units for fused multiply-adds. f32 on blocks of 6 rows x 16 columns; bf16 is widened to f32.
+ *
+ *  Instructions: AVX2, FMA. Sums of a block take twelve of the sixteen registers, its weights two, the broadcast input
+ * one.
  */
 #include "kernels/kernels.h"
+#include "kernels/target.h"
 
 extern uform_kernels_t const uform_kernels_intel_haswell_table_;
+
+#if UFORM_TARGET_AVX2
+
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+UFORM_TARGET_BEGIN("avx2,fma,bmi2")
+
+#include "kernels/generic/vector_avx2.h"
+
+#include "kernels/generic/attention_bf16.h"
+#include "kernels/generic/attention_f32.h"
+#include "kernels/generic/rows_bf16.h"
+#include "kernels/generic/rows_f32.h"
+
+UFORM_TARGET_END
+
+uform_kernels_t const uform_kernels_intel_haswell_table_ = {
+    .compiled = true,
+    .gemm_f32 = &gemm_f32,
+    .gemm_bf16 = &gemm_bf16,
+    .attention_f32 = &attention_f32,
+    .attention_bf16 = &attention_bf16,
+    .rows_f32 = &rows_f32,
+    .rows_bf16 = &rows_bf16,
+};
+
+#else
+
 uform_kernels_t const uform_kernels_intel_haswell_table_ = {.compiled = false};
+
+#endif
