@@ -1,0 +1,125 @@
+/**
+ *  Options of a call, checked against the model.
+ */
+#include "models/call.h"
+
+#include <string.h>
+
+#include "base/detail.h"
+
+static uform_status_t read_options(uform_encode_options_t const *given, uform_encode_options_t *options) {
+    *options = (uform_encode_options_t){.size = sizeof *options};
+    if (!given) return uform_status_ok_k;
+    if (given->size < sizeof(size_t) + sizeof(uform_scalar_t))
+        return uform_fail_(uform_status_invalid_argument_k,
+            "options: size: expected sizeof(uform_encode_options_t), found %zu", given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    return uform_status_ok_k;
+}
+
+static uform_status_t plan_pooling(uform_model_t model, uint32_t bits, uform_call_plan_t *plan) {
+    uform_directory_t const *directory = &model->directory;
+    if (!bits) {
+        plan->pooling_count = directory->pooling_count;
+        memcpy(plan->pooling, directory->pooling, sizeof plan->pooling);
+    }
+    for (uint32_t bit = 1; bit && bit <= bits; bit <<= 1)
+        if (bits & bit) {
+            if (bit > uform_pooling_lasttoken_k)
+                return uform_fail_(uform_status_invalid_argument_k,
+                    "options: pooling: expected bits of uform_pooling_t, found %u", bits);
+            plan->pooling[plan->pooling_count++] = (uform_pooling_t)bit;
+        }
+    plan->pooled_width = directory->sizes.width * plan->pooling_count;
+    if (directory->dense_count && plan->pooled_width != model->pooled_width)
+        return uform_fail_(uform_status_invalid_argument_k,
+            "options: pooling: the model's Dense layer takes %zu numbers, found %zu", model->pooled_width,
+            plan->pooled_width);
+    return uform_status_ok_k;
+}
+
+static uform_status_t plan_outputs(
+    uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    size_t const full = model->directory.dense_count ? model->dimensions : plan->pooled_width;
+    plan->scalar = options->scalar ? options->scalar : uform_scalar_f32_k;
+    if (plan->scalar < 0 || plan->scalar > uform_scalar_b1_k)
+        return uform_fail_(
+            uform_status_invalid_argument_k, "options: scalar: expected a uform_scalar_t, found %d", (int)plan->scalar);
+    if (options->dimensions > full)
+        return uform_fail_(uform_status_invalid_argument_k, "options: dimensions: expected at most %zu, found %zu",
+            full, options->dimensions);
+    if ((unsigned)options->normalize > uform_switch_off_k)
+        return uform_fail_(uform_status_invalid_argument_k, "options: normalize: expected a uform_switch_t, found %d",
+            (int)options->normalize);
+    plan->dimensions = options->dimensions ? options->dimensions : full;
+    plan->normalize = options->normalize == uform_switch_auto_k ? model->directory.normalize
+                                                                : options->normalize == uform_switch_on_k;
+    return uform_status_ok_k;
+}
+
+static uform_status_t plan_prompt(uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    uform_directory_t const *directory = &model->directory;
+    size_t chosen = directory->default_prompt;
+    if (options->prompt) {
+        plan->tokenize.prefix = options->prompt;
+        plan->tokenize.prefix_length = strlen(options->prompt);
+        return uform_status_ok_k;
+    }
+    if (options->prompt_name) {
+        for (chosen = 0; chosen < directory->prompt_count; ++chosen)
+            if (!strcmp(directory->prompts[chosen].name, options->prompt_name)) break;
+        if (chosen == directory->prompt_count)
+            return uform_fail_(uform_status_not_found_k,
+                "%s/config_sentence_transformers.json: prompts: there is no \"%s\"", directory->path,
+                options->prompt_name);
+    }
+    if (chosen >= directory->prompt_count) return uform_status_ok_k;
+    plan->tokenize.prefix = directory->prompts[chosen].text;
+    plan->tokenize.prefix_length = directory->prompts[chosen].text_length;
+    return uform_status_ok_k;
+}
+
+static uform_status_t plan_limit(uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    uform_directory_t const *directory = &model->directory;
+    size_t const largest = directory->sizes.position_count - directory->architecture->first_position;
+    if (options->max_tokens > largest)
+        return uform_fail_(uform_status_invalid_argument_k, "options: max_tokens: expected at most %zu, found %zu",
+            largest, options->max_tokens);
+    plan->tokenize.max_tokens = options->max_tokens ? options->max_tokens : directory->max_tokens;
+    plan->tokenize.truncate_left = options->truncate_left;
+    plan->tokenize.literal_specials = options->literal_specials;
+    plan->tokenize.lower_case = directory->lower_case;
+    return uform_status_ok_k;
+}
+
+// How many tokens a prompt has by itself, without the special one that ends every text.
+static uform_status_t count_skipped(uform_model_t model, uform_call_plan_t *plan) {
+    if (model->directory.include_prompt || !plan->tokenize.prefix_length) return uform_status_ok_k;
+    uform_model_buffer_t *buffer = uform_model_take_buffer_(model);
+    if (!buffer) return uform_status_out_of_memory_k;
+    uform_tokenize_buffer_t *tokens = &buffer->tokens;
+    uform_tokenize_options_t bare = plan->tokenize;
+    bare.prefix_length = 0;
+    uform_status_t status = uform_tokenizer_run_(model->directory.tokenizer, "", 0, &bare, tokens);
+    bool const ends = !status && tokens->count;
+    uint32_t const end = ends ? tokens->ids[tokens->count - 1] : 0;
+    if (!status) status = uform_tokenizer_run_(model->directory.tokenizer, "", 0, &plan->tokenize, tokens);
+    if (!status) {
+        plan->skipped_tokens = tokens->count;
+        if (ends && tokens->count && tokens->ids[tokens->count - 1] == end) --plan->skipped_tokens;
+    }
+    uform_model_return_buffer_(model, buffer);
+    return status;
+}
+
+uform_status_t uform_call_plan_(uform_model_t model, uform_encode_options_t const *given, uform_call_plan_t *plan) {
+    uform_encode_options_t options;
+    *plan = (uform_call_plan_t){0};
+    uform_status_t status = read_options(given, &options);
+    if (!status) status = plan_pooling(model, options.pooling, plan);
+    if (!status) status = plan_outputs(model, &options, plan);
+    if (!status) status = plan_prompt(model, &options, plan);
+    if (!status) status = plan_limit(model, &options, plan);
+    if (!status) status = count_skipped(model, plan);
+    return status;
+}

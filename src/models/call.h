@@ -1,0 +1,27 @@
+/**
+ *  What a call's options come to, once the directory filled in the rest.
+ */
+#ifndef UFORM_MODELS_CALL_H
+#define UFORM_MODELS_CALL_H
+
+#include "models/model.h"
+
+enum {
+    uform_largest_dimensions_k = 16384, ///< an embedding's length, padded; the directory reader refuses longer ones
+};
+
+typedef struct uform_call_plan_t {
+    uform_scalar_t scalar;
+    size_t dimensions; ///< of an output row
+    bool normalize;
+    uform_pooling_t pooling[8]; ///< [pooling_count] single modes
+    size_t pooling_count;
+    size_t pooled_width;   ///< width x pooling_count
+    size_t skipped_tokens; ///< of a prompt that takes no part in the pooling
+    uform_tokenize_options_t tokenize;
+} uform_call_plan_t;
+
+/// Resolves the options of one call; NULL for the defaults. The detail names the option.
+uform_status_t uform_call_plan_(uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan);
+
+#endif

@@ -1,0 +1,234 @@
+/**
+ *  Loading, describing and freeing models.
+ */
+#include "models/model.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/detail.h"
+#include "base/memory.h"
+#include "executor/placement.h"
+
+static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, uform_scalar_t precision) {
+    return precision == uform_scalar_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
+}
+
+static void free_packing(uform_directory_t const *directory, uform_model_packing_t *packing) {
+    for (size_t i = 0; packing->dense && i < directory->dense_count; ++i) uform_linear_free_(&packing->dense[i]);
+    uform_free_(packing->dense);
+    uform_encoder_free_(&packing->encoder);
+    uform_free_(packing);
+}
+
+static uform_status_t pack_dense(uform_directory_t const *directory, uform_model_packing_t *packing) {
+    size_t deepest = uform_width_step_k;
+    for (size_t i = 0; i < directory->dense_count; ++i) {
+        uform_dense_t const *dense = &directory->dense[i];
+        size_t const largest = uform_padded_width_(dense->inputs > dense->outputs ? dense->inputs : dense->outputs);
+        if (deepest < largest) deepest = largest;
+    }
+    packing->dense = uform_allocate_(directory->dense_count, sizeof *packing->dense);
+    if (!packing->dense) return uform_status_out_of_memory_k;
+    uform_packer_t packer;
+    uform_status_t status = uform_packer_open_(packing->gemm_f32, deepest, &packer);
+    for (size_t i = 0; i < directory->dense_count && !status; ++i) {
+        uform_dense_t const *dense = &directory->dense[i];
+        uform_grouping_t const outputs = uform_ungrouped_(dense->outputs), inputs = uform_ungrouped_(dense->inputs);
+        status = uform_packer_reserve_(&packer, outputs.padded, inputs.padded, &packing->dense[i]);
+        if (!status)
+            status = uform_packer_fill_(&packer, &dense->weight, dense->bias.data ? &dense->bias : NULL, outputs,
+                inputs, 0, &packing->dense[i]);
+    }
+    packing->bytes = packing->encoder.bytes + packer.bytes;
+    uform_packer_close_(&packer);
+    return status;
+}
+
+static uform_status_t make_packing(
+    uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t **packing) {
+    *packing = uform_allocate_(1, sizeof **packing);
+    if (!*packing) return uform_status_out_of_memory_k;
+    (*packing)->gemm_f32 = kernels->gemm_f32;
+    uform_status_t status = uform_encoder_load_(
+        &model->directory, model->precision, gemm_of(kernels, model->precision), &(*packing)->encoder);
+    if (!status) status = pack_dense(&model->directory, *packing);
+    if (!status) return status;
+    free_packing(&model->directory, *packing);
+    *packing = NULL;
+    return status;
+}
+
+uform_status_t uform_model_packing_(
+    uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t const **packing) {
+    uform_status_t status = uform_status_ok_k;
+    pthread_mutex_lock(&model->lock);
+    uform_model_packing_t *found = model->packings;
+    while (found && (found->encoder.gemm != gemm_of(kernels, model->precision) || found->gemm_f32 != kernels->gemm_f32))
+        found = found->next;
+    if (!found) {
+        status = make_packing(model, kernels, &found);
+        if (!status) {
+            // Behind the first, which describes the model.
+            uform_model_packing_t **place = model->packings ? &model->packings->next : &model->packings;
+            found->next = *place;
+            *place = found;
+        }
+    }
+    pthread_mutex_unlock(&model->lock);
+    *packing = found;
+    return status;
+}
+
+uform_model_buffer_t *uform_model_take_buffer_(uform_model_t model) {
+    pthread_mutex_lock(&model->lock);
+    uform_model_buffer_t *buffer = model->buffers;
+    if (buffer) model->buffers = buffer->next;
+    pthread_mutex_unlock(&model->lock);
+    return buffer ? buffer : uform_allocate_(1, sizeof *buffer);
+}
+
+void uform_model_return_buffer_(uform_model_t model, uform_model_buffer_t *buffer) {
+    if (!buffer) return;
+    pthread_mutex_lock(&model->lock);
+    buffer->next = model->buffers;
+    model->buffers = buffer;
+    pthread_mutex_unlock(&model->lock);
+}
+
+static uform_status_t read_options(uform_model_options_t const *given, uform_model_options_t *options) {
+    *options = (uform_model_options_t){.size = sizeof *options};
+    if (!given) return uform_status_ok_k;
+    if (given->size < sizeof(size_t) + sizeof(uform_scalar_t))
+        return uform_fail_(uform_status_invalid_argument_k,
+            "options: size: expected sizeof(uform_model_options_t), found %zu", given->size);
+    memcpy(options, given, given->size < sizeof *options ? given->size : sizeof *options);
+    return uform_status_ok_k;
+}
+
+static uform_status_t choose_class(uform_model_options_t const *options, uform_cpu_class_t *cpu_class) {
+    if (options->cpu_class == uform_cpu_class_derived_k) return uform_cpu_class_derive_(cpu_class);
+    *cpu_class = options->cpu_class;
+    return uform_cpu_class_require_(options->cpu_class);
+}
+
+static uform_status_t choose_precision(
+    uform_model_options_t const *options, uform_cpu_class_t cpu_class, uform_scalar_t *precision) {
+    *precision = options->precision;
+    if (*precision == uform_scalar_derived_k)
+        *precision = uform_kernels_prefer_bf16_(cpu_class) ? uform_scalar_bf16_k : uform_scalar_f32_k;
+    if (*precision == uform_scalar_f32_k || *precision == uform_scalar_bf16_k) return uform_status_ok_k;
+    return uform_fail_(uform_status_unsupported_k, "options: precision: expected f32 or bf16, found %s",
+        uform_scalar_name(*precision));
+}
+
+static uform_status_t load(char const *directory, uform_model_options_t const *options, uform_model_t model) {
+    uform_status_t status = choose_class(options, &model->cpu_class);
+    if (!status) status = choose_precision(options, model->cpu_class, &model->precision);
+    if (!status) status = uform_directory_open_(directory, &model->directory);
+    if (status) return status;
+    model->pooled_width = model->directory.sizes.width * model->directory.pooling_count;
+    model->dimensions = model->directory.dense_count ? model->directory.dense[model->directory.dense_count - 1].outputs
+                                                     : model->pooled_width;
+    uform_model_packing_t const *packing;
+    status = uform_model_packing_(model, uform_kernels_(model->cpu_class), &packing);
+    if (status) uform_directory_close_(&model->directory);
+    return status;
+}
+
+static uform_status_t check_domains(int32_t const *memory_domains, size_t memory_domain_count) {
+    uform_placement_t placement;
+    size_t default_threads, processors;
+    uform_status_t const status =
+        uform_placement_make_("", memory_domains, memory_domain_count, &placement, &default_threads, &processors);
+    if (!status) uform_placement_free_(&placement);
+    return status;
+}
+
+uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory_domains, size_t memory_domain_count,
+    uform_model_options_t const *options, uform_model_t *model) {
+    if (!model)
+        return uform_fail_(uform_status_invalid_argument_k, "model: expected a place for the model, found NULL");
+    *model = NULL;
+    if (!directory) return uform_fail_(uform_status_invalid_argument_k, "directory: expected a path, found NULL");
+    uform_model_options_t chosen;
+    uform_status_t status = check_domains(memory_domains, memory_domain_count);
+    if (!status) status = read_options(options, &chosen);
+    if (status) return status;
+    uform_model_t made = uform_allocate_(1, sizeof *made);
+    if (!made) return uform_status_out_of_memory_k;
+    pthread_mutex_init(&made->lock, NULL);
+    status = load(directory, &chosen, made);
+    if (!status) {
+        *model = made;
+        return status;
+    }
+    pthread_mutex_destroy(&made->lock);
+    uform_free_(made);
+    return status;
+}
+
+void uform_model_free(uform_model_t model) {
+    if (!model) return;
+    for (uform_model_packing_t *packing = model->packings, *next; packing; packing = next) {
+        next = packing->next;
+        free_packing(&model->directory, packing);
+    }
+    for (uform_model_buffer_t *buffer = model->buffers, *next; buffer; buffer = next) {
+        next = buffer->next;
+        uform_tokenize_buffer_free_(&buffer->tokens);
+        uform_free_(buffer);
+    }
+    uform_directory_close_(&model->directory);
+    pthread_mutex_destroy(&model->lock);
+    uform_free_(model);
+}
+
+static double flops_per_token(uform_model_t model) {
+    uform_architecture_sizes_t const *sizes = &model->directory.sizes;
+    double const width = (double)sizes->width, inner = (double)sizes->feed_forward_width;
+    return 2.0 * (double)sizes->layers * (4.0 * width * width + 2.0 * width * inner);
+}
+
+uform_status_t uform_model_describe(uform_model_t model, uform_model_description_t *description) {
+    if (!model || !description)
+        return uform_fail_(
+            uform_status_invalid_argument_k, "%s: expected one, found NULL", model ? "description" : "model");
+    uform_directory_t const *directory = &model->directory;
+    *description = (uform_model_description_t){
+        .precision = model->precision,
+        .cpu_class = model->cpu_class,
+        .dimensions = model->dimensions,
+        .width = directory->sizes.width,
+        .layers = directory->sizes.layers,
+        .heads = directory->sizes.heads,
+        .feed_forward_width = directory->sizes.feed_forward_width,
+        .vocabulary_count = directory->sizes.vocabulary_count,
+        .max_tokens = directory->max_tokens,
+        .dense_count = directory->dense_count,
+        .normalize = directory->normalize,
+        .prompt_count = directory->prompt_count,
+        .weights_bytes = model->packings->bytes,
+        .flops_per_token = flops_per_token(model),
+    };
+    for (size_t i = 0; i < directory->pooling_count; ++i) description->pooling |= (uint32_t)directory->pooling[i];
+    snprintf(description->architecture, sizeof description->architecture, "%s", directory->architecture->name);
+    snprintf(description->activation, sizeof description->activation, "%s",
+        uform_activation_name_(directory->sizes.activation));
+    if (directory->default_prompt < directory->prompt_count)
+        snprintf(description->default_prompt, sizeof description->default_prompt, "%s",
+            directory->prompts[directory->default_prompt].name);
+    return uform_status_ok_k;
+}
+
+uform_status_t uform_model_prompt(uform_model_t model, size_t index, char const **name, char const **text) {
+    if (!model || !name || !text)
+        return uform_fail_(uform_status_invalid_argument_k, "model, name, text: expected all of them, found NULL");
+    *name = *text = NULL;
+    if (index >= model->directory.prompt_count)
+        return uform_fail_(uform_status_invalid_argument_k, "index: expected less than %zu, found %zu",
+            model->directory.prompt_count, index);
+    *name = model->directory.prompts[index].name;
+    *text = model->directory.prompts[index].text;
+    return uform_status_ok_k;
+}

@@ -1,0 +1,49 @@
+/**
+ *  What a loaded model holds. Immutable but for two caches behind a lock: packings for classes other than the first,
+ * and the tokenizers' buffers.
+ */
+#ifndef UFORM_MODELS_MODEL_H
+#define UFORM_MODELS_MODEL_H
+
+#include <pthread.h>
+
+#include "models/directory.h"
+#include "models/encoder.h"
+#include "models/packing.h"
+
+/// The weights in the pack formats of one class. Executors of another class get packings of their own, made when first
+/// needed.
+typedef struct uform_model_packing_t {
+    struct uform_model_packing_t *next;
+    uform_gemm_t const *gemm_f32; ///< of the Dense layers
+    uform_encoder_t encoder;
+    uform_linear_t *dense; ///< [directory.dense_count]
+    size_t bytes;
+} uform_model_packing_t;
+
+/// A tokenizer's buffer waiting for its next call.
+typedef struct uform_model_buffer_t {
+    struct uform_model_buffer_t *next;
+    uform_tokenize_buffer_t tokens;
+} uform_model_buffer_t;
+
+struct uform_model_s {
+    uform_directory_t directory;
+    uform_scalar_t precision;
+    uform_cpu_class_t cpu_class; ///< of the first packing
+    size_t pooled_width;         ///< before the Dense layers, with the directory's pooling
+    size_t dimensions;           ///< of an embedding, with the directory's pooling
+    pthread_mutex_t lock;
+    uform_model_packing_t *packings; ///< under the lock; entries never change or leave
+    uform_model_buffer_t *buffers;   ///< under the lock
+};
+
+/// The packing for a class's kernels, made if it is the first time.
+uform_status_t uform_model_packing_(
+    uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t const **packing);
+
+/// A tokenizer's buffer of one's own, until it is given back. NULL and a detail without memory.
+uform_model_buffer_t *uform_model_take_buffer_(uform_model_t model);
+void uform_model_return_buffer_(uform_model_t model, uform_model_buffer_t *buffer);
+
+#endif
