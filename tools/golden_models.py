@@ -205,13 +205,13 @@ def expect(variant):
 
 
 def make_base():
-    yield Variant("base").transformer().modules(("Pooling", "1_Pooling")).pooling("mean")
+    yield Variant("mean").transformer().modules(("Pooling", "1_Pooling")).pooling("mean")
 
 
 def make_poolings():
     for name, mode in POOLINGS.items():
-        yield Variant(f"pooling_{name}", "base").shared().modules(("Pooling", "1_Pooling")).pooling(mode)
-        new = Variant(f"pooling_{name}_new", "base").shared().modules(
+        yield Variant(f"pooling_{name}", "mean").shared().modules(("Pooling", "1_Pooling")).pooling(mode)
+        new = Variant(f"pooling_{name}_new", "mean").shared().modules(
             ("Pooling", "1_Pooling"), package="sentence_transformers.sentence_transformer.modules")
         modules = json.loads((new.path / "modules.json").read_text())
         modules[0]["type"] = "sentence_transformers.base.modules.transformer.Transformer"
@@ -220,23 +220,23 @@ def make_poolings():
         write_json(new.path / "1_Pooling" / "config.json",
                    {"embedding_dimension": 32, "pooling_mode": mode, "include_prompt": True})
         yield new
-    yield Variant("pooling_cls_max_mean", "base").shared().modules(("Pooling", "1_Pooling")).pooling("mean", "cls", "max")
-    yield Variant("pooling_all", "base").shared().modules(("Pooling", "1_Pooling")).pooling(*POOLINGS.values())
-    yield Variant("pooling_none_means_mean", "base").shared().modules(("Pooling", "1_Pooling")).pooling()
-    listed = Variant("pooling_list_order", "base").shared().modules(("Pooling", "1_Pooling"))
+    yield Variant("pooling_cls_max_mean", "mean").shared().modules(("Pooling", "1_Pooling")).pooling("mean", "cls", "max")
+    yield Variant("pooling_all", "mean").shared().modules(("Pooling", "1_Pooling")).pooling(*POOLINGS.values())
+    yield Variant("pooling_none_means_mean", "mean").shared().modules(("Pooling", "1_Pooling")).pooling()
+    listed = Variant("pooling_list_order", "mean").shared().modules(("Pooling", "1_Pooling"))
     write_json(listed.path / "1_Pooling" / "config.json",
                {"embedding_dimension": 32, "pooling_mode": ["lasttoken", "mean", "cls"]})
     yield listed
-    both = Variant("pooling_new_key_wins", "base").shared().modules(("Pooling", "1_Pooling"))
+    both = Variant("pooling_new_key_wins", "mean").shared().modules(("Pooling", "1_Pooling"))
     both.pooling("cls", pooling_mode="max")
     yield both
 
 
 def make_activations():
     for name in HIDDEN_ACTS:
-        yield Variant(f"act_{name}", "base").shared({"hidden_act": name}).modules(("Pooling", "1_Pooling")).pooling("mean")
+        yield Variant(f"act_{name}", "mean").shared({"hidden_act": name}).modules(("Pooling", "1_Pooling")).pooling("mean")
     for name in DENSE_ACTIVATIONS:
-        variant = Variant(f"dense_{name.lower()}", "base").shared()
+        variant = Variant(f"dense_{name.lower()}", "mean").shared()
         yield variant.modules(("Pooling", "1_Pooling"), ("Dense", "2_Dense")).pooling("mean").dense("2_Dense", 32, 20, name)
 
 
@@ -245,12 +245,12 @@ def make_names():
     same = {"": "bare", "bert.": "bert", "model.": "model", "0.auto_model.": "auto_model"}
     for prefix, name in same.items():
         variant = Variant(f"names_{name}").transformer(weights={prefix + key: value for key, value in weights.items()})
-        variant.oracle = MODELS / "base"
+        variant.oracle = MODELS / "mean"
         yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
     old = {key.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
            for key, value in weights.items()}
     variant = Variant("names_gamma_beta").transformer(weights={"bert." + key: value for key, value in old.items()})
-    variant.oracle = MODELS / "base"
+    variant.oracle = MODELS / "mean"
     yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
     masked = {"bert." + key: value for key, value in weights.items()}
     masked |= {"cls.predictions.bias": torch.zeros(len(VOCABULARY)),
@@ -287,38 +287,38 @@ def make_shards():
     write_json(variant.path / "model.safetensors.index.json", {
         "metadata": {"total_size": 1}, "weight_map": {name: file for file, names in parts.items() for name in names}})
     save_file(make_weights(CONFIG, seed=99), variant.path / "model.safetensors")  # stray: the index must win
-    variant.oracle = MODELS / "base"
+    variant.oracle = MODELS / "mean"
     yield variant
 
 
 def make_chains():
     one, two = ("Pooling", "1_Pooling"), ("Normalize", "2_Normalize")
-    normalize = Variant("normalize", "base").shared().modules(one, two).pooling("mean")
+    normalize = Variant("normalize", "mean").shared().modules(one, two).pooling("mean")
     normalize.calls = [{}, {"dimensions": 8, "normalize": True}]
     yield normalize
-    plain = Variant("plain_calls", "base").shared().modules(one).pooling("mean")
+    plain = Variant("plain_calls", "mean").shared().modules(one).pooling("mean")
     plain.calls = [{}, {"normalize": True}, {"dimensions": 8}, {"dimensions": 8, "normalize": True},
                    {"prompt": "search: "}]
     yield plain
-    stack = Variant("dense_stack", "base").shared().pooling("mean", "max")
+    stack = Variant("dense_stack", "mean").shared().pooling("mean", "max")
     stack.modules(one, ("Dense", "2_Dense_1024"), ("Dropout", "3_Dropout"), ("Dense", "odd folder/projection"),
                   ("Normalize", "5_Normalize"))
     write_json(stack.path / "3_Dropout" / "config.json", {"dropout": 0.5})
     yield stack.dense("2_Dense_1024", 64, 24).dense("odd folder/projection", 24, 50, "Identity", bias=False, seed=6)
-    inner = Variant("normalize_before_dense", "base").shared().pooling("mean")
+    inner = Variant("normalize_before_dense", "mean").shared().pooling("mean")
     inner.modules(one, two, ("Dense", "3_Dense")).dense("3_Dense", 32, 16)
     yield inner
-    halves = Variant("dense_bf16", "base").shared().pooling("mean").modules(one, ("Dense", "2_Dense"))
+    halves = Variant("dense_bf16", "mean").shared().pooling("mean").modules(one, ("Dense", "2_Dense"))
     halves.dense("2_Dense", 32, 16)
     save_file({"linear.weight": torch.randn(16, 32, generator=torch.Generator().manual_seed(8)).bfloat16(),
                "linear.bias": torch.randn(16, generator=torch.Generator().manual_seed(9)).half()},
               halves.path / "2_Dense" / "model.safetensors")
     yield halves
-    bare = Variant("no_modules", "base").shared()
+    bare = Variant("no_modules", "mean").shared()
     bare.sentence_transformers(prompts={"query": "query: "}, default_prompt_name="query")
     write_json(bare.path / "sentence_bert_config.json", {"max_seq_length": 7})
     yield bare  # both files are ignored without modules.json
-    cut = Variant("truncate_dim", "base").shared().modules(one).pooling("mean")
+    cut = Variant("truncate_dim", "mean").shared().modules(one).pooling("mean")
     yield cut.sentence_transformers(truncate_dim=8)
 
 
@@ -326,7 +326,7 @@ def make_prompts():
     prompts = {"query": "query: ", "passage": "passage: ", "empty": ""}
     for name, active, include in (("prompts", ["mean"], True), ("prompts_excluded", ["mean"], False),
                                   ("prompts_excluded_all", list(POOLINGS.values()), False)):
-        variant = Variant(name, "base").shared().modules(("Pooling", "1_Pooling")).pooling(*active, include_prompt=include)
+        variant = Variant(name, "mean").shared().modules(("Pooling", "1_Pooling")).pooling(*active, include_prompt=include)
         variant.calls = [{}, {"prompt_name": "passage"}, {"prompt_name": "empty"}, {"prompt": "search the text "}]
         yield variant.sentence_transformers(prompts=prompts, default_prompt_name="query", similarity_fn_name="cosine")
 
@@ -335,14 +335,14 @@ def make_limits():
     one = ("Pooling", "1_Pooling")
     for name, file in (("limit_sentence_bert", "sentence_bert_config.json"),
                        ("limit_sentence_roberta", "sentence_roberta_config.json")):
-        variant = Variant(name, "base").shared().modules(one).pooling("mean")
+        variant = Variant(name, "mean").shared().modules(one).pooling("mean")
         write_json(variant.path / file, {"max_seq_length": 16, "do_lower_case": False})
         yield variant
-    tokenizer = Variant("limit_tokenizer_config", "base").link("model.safetensors", "tokenizer.json", "config.json")
+    tokenizer = Variant("limit_tokenizer_config", "mean").link("model.safetensors", "tokenizer.json", "config.json")
     write_json(tokenizer.path / "tokenizer_config.json",
                {"tokenizer_class": "BertTokenizer", "do_lower_case": True, "model_max_length": 12})
     yield tokenizer.modules(one).pooling("mean")
-    endless = Variant("limit_positions", "base").link("model.safetensors", "tokenizer.json", "config.json")
+    endless = Variant("limit_positions", "mean").link("model.safetensors", "tokenizer.json", "config.json")
     write_json(endless.path / "tokenizer_config.json",
                {"tokenizer_class": "BertTokenizer", "model_max_length": 1000000000000000019884624838656})
     write_json(endless.path / "sentence_bert_config.json", {"max_seq_length": None})
@@ -372,12 +372,12 @@ def make_layouts():
     from sentence_transformers.base.modules import Dense, Normalize, Transformer
     from sentence_transformers.sentence_transformer.modules import Pooling
     torch.manual_seed(4)
-    modules = [Transformer(str(MODELS / "base"), model_kwargs={"dtype": torch.float32}),
+    modules = [Transformer(str(MODELS / "mean"), model_kwargs={"dtype": torch.float32}),
                Pooling(32, pooling_mode=("cls", "mean")), Dense(64, 12), Normalize()]
     SentenceTransformer(modules=modules, prompts={"query": "search "}, device="cpu").save(
         str(new.path), create_model_card=False)
     (new.path / "model.safetensors").unlink()
-    new.base = "base"
+    new.base = "mean"
     yield new.link("model.safetensors")
 
 
