@@ -4,7 +4,6 @@
  */
 #include "executor/scratch.h"
 
-#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/detail.h"
@@ -15,17 +14,17 @@
 enum { step_bytes_k = 64 << 10 };
 
 void uform_scratch_release_(uform_scratch_slot_t *slot) {
-    void *const memory = slot->memory;
-    slot->memory = NULL;
+    // The exchange comes before the release on every processor, so that a child forked at any point of this sees either
+    // the block or an empty slot, never a pointer to freed memory.
+    void *const memory = atomic_exchange(&slot->memory, NULL);
     slot->bytes = 0;
-    // A child forked at any point of this sees either the block or an empty slot, never a pointer to freed memory.
-    atomic_thread_fence(memory_order_seq_cst);
     uform_free_(memory);
 }
 
 void *uform_scratch_(uform_worker_t const *worker, size_t bytes) {
     uform_scratch_slot_t *const slot = worker->scratch;
-    if (slot->memory && slot->bytes >= bytes) return slot->memory;
+    void *const kept = atomic_load_explicit(&slot->memory, memory_order_relaxed);
+    if (kept && slot->bytes >= bytes) return kept;
     if (bytes > SIZE_MAX - step_bytes_k) {
         (void)uform_fail_(uform_status_out_of_memory_k, "scratch: %zu bytes are more than there can be", bytes);
         return NULL;
@@ -35,7 +34,7 @@ void *uform_scratch_(uform_worker_t const *worker, size_t bytes) {
     uform_scratch_release_(slot);
     void *const memory = uform_allocate_aligned_(rounded);
     if (!memory) return NULL;
-    slot->memory = memory;
     slot->bytes = rounded;
+    atomic_store(&slot->memory, memory);
     return memory;
 }

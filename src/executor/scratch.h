@@ -4,11 +4,13 @@
 #ifndef UFORM_EXECUTOR_SCRATCH_H
 #define UFORM_EXECUTOR_SCRATCH_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 
-/// One thread's block. Zeroed is a valid empty one.
+/// One thread's block. Zeroed is a valid empty one. Only its thread uses it; the pointer is atomic for the sake of a
+/// child forked meanwhile, which releases what it sees.
 typedef struct uform_scratch_slot_t {
-    void *memory; ///< [bytes], aligned to 64 bytes
+    _Atomic(void *) memory; ///< [bytes], aligned to 64 bytes
     size_t bytes;
 } uform_scratch_slot_t;
 

@@ -22,15 +22,22 @@
 #define assert_ok(call) assert_int_equal((call), uform_status_ok_k)
 
 /// Sanitizers make everything slower and forbid some things.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_THREAD__)
+#define THREAD_SANITIZED 1
+#elif defined(__SANITIZE_ADDRESS__)
 #define SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#if __has_feature(thread_sanitizer)
+#define THREAD_SANITIZED 1
+#elif __has_feature(address_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
+#ifndef THREAD_SANITIZED
+#define THREAD_SANITIZED 0
+#endif
 #ifndef SANITIZED
-#define SANITIZED 0
+#define SANITIZED THREAD_SANITIZED
 #endif
 
 static inline uform_executor_t make_executor(size_t threads) {
