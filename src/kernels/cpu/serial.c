@@ -182,14 +182,15 @@ static size_t padded(size_t width) {
 }
 
 static void normalize_row(precision_t precision, uform_normalize_call_t const *call, size_t row) {
-    float sum = 0.0f, squares = 0.0f;
-    for (size_t i = 0; i < call->width; ++i) sum += *at_f32(&call->residual, row, i);
-    float const mean = sum / (float)call->width;
+    // Sums over whole rows lose digits that a reference should have.
+    double sum = 0.0, squares = 0.0;
+    for (size_t i = 0; i < call->width; ++i) sum += (double)*at_f32(&call->residual, row, i);
+    float const mean = (float)(sum / (double)call->width);
     for (size_t i = 0; i < call->width; ++i) {
-        float const difference = *at_f32(&call->residual, row, i) - mean;
+        double const difference = (double)(*at_f32(&call->residual, row, i) - mean);
         squares += difference * difference;
     }
-    float const factor = 1.0f / sqrtf(squares / (float)call->width + call->epsilon);
+    float const factor = (float)(1.0 / sqrt(squares / (double)call->width + (double)call->epsilon));
     for (size_t i = 0; i < padded(call->width); ++i) {
         float *const x = at_f32(&call->residual, row, i);
         float const y = i < call->width ? call->gain[i] * ((*x - mean) * factor) + call->shift[i] : 0.0f;
