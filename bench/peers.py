@@ -206,7 +206,8 @@ def serve(name, model, threads, cache):
             answer(texts=len(texts), tokens=sum(len(encoding.ids) for encoding in tokenizer.encode_batch(texts)))
         elif command == "run":
             begin = time.perf_counter()
-            rows = engine.encode(texts, batch)
+            for _ in range(int(rest)):
+                rows = engine.encode(texts, batch)
             answer(seconds=time.perf_counter() - begin)
         elif command == "rows":
             import numpy as np

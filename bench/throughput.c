@@ -7,7 +7,7 @@
  *  It says {"ready": ...} once the first vector is there, then answers every command with one line of JSON:
  *
  *      texts BATCH FILE    reads one text a line and encodes them once; BATCH texts a call, zero for all in one call
- *      run                 encodes all texts, tokenizing included
+ *      run TIMES           encodes all texts so many times, tokenizing included
  *      limit SECONDS       what this core can multiply at most
  *      rows FILE           writes the vectors of the last run, f32, [texts, dimensions]
  */
@@ -92,10 +92,10 @@ static void use_texts(state_t *state, size_t batch, char const *path) {
     printf("{\"texts\": %zu, \"tokens\": %zu}\n", state->count, token_count);
 }
 
-static void run(state_t *state) {
+static void run(state_t *state, size_t times) {
     require(state->count > 0, "no texts yet");
     double const start = now();
-    encode(state);
+    for (size_t i = 0; i < times; ++i) encode(state);
     printf("{\"seconds\": %.6f}\n", now() - start);
 }
 
@@ -144,7 +144,7 @@ int main(int argument_count, char **arguments) {
     while (fgets(line, sizeof(line), stdin)) {
         line[strcspn(line, "\n")] = 0;
         char *rest = NULL;
-        if (!strcmp(line, "run")) run(&state);
+        if (!strncmp(line, "run ", 4)) run(&state, strtoul(line + 4, NULL, 10));
         else if (!strncmp(line, "limit ", 6)) limit(&state, strtod(line + 6, NULL));
         else if (!strncmp(line, "rows ", 5)) write_rows(&state, line + 5);
         else if (!strncmp(line, "texts ", 6)) {
