@@ -369,6 +369,23 @@ static void threads_and_prompts_follow_the_options(void **state) {
     free(one), free(three), free(prompted), free(first), free(cut);
 }
 
+static void prompts_are_taken_by_name(void **state) {
+    (void)state;
+    static struct {
+        char const *by_name, *by_text;
+    } const pairs[] = {
+        {"--prompt passage", "passage:"}, {"", "query:"}, {"--prompt query", "query:"}, {"--prompt-text=", ""}};
+    for (size_t row = 0; row != sizeof(pairs) / sizeof(pairs[0]); ++row) {
+        char words[128], text[64];
+        snprintf(words, sizeof(words), "tokenize --model PROMPTS %s", pairs[row].by_name);
+        snprintf(text, sizeof(text), "%s the text\n", pairs[row].by_text);
+        char *const named = output_of_text(words, "the text\n", 0);
+        char *const spelled = output_of_text("tokenize --model PROMPTS --prompt-text=", text, 0);
+        assert_string_equal(named, spelled);
+        free(named), free(spelled);
+    }
+}
+
 int main(int argument_count, char **arguments) {
     tool_setup(argument_count, arguments);
     struct CMUnitTest const tests[] = {
@@ -386,6 +403,7 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(tokenize_gives_arrays_of_ids),
         cmocka_unit_test(progress_shows_only_when_asked),
         cmocka_unit_test(threads_and_prompts_follow_the_options),
+        cmocka_unit_test(prompts_are_taken_by_name),
     };
     int const failed = cmocka_run_group_tests(tests, NULL, NULL);
     tool_cleanup();

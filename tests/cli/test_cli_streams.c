@@ -73,7 +73,9 @@ static void a_full_device_is_told(void **state) {
     assert_true(full >= 0);
     for (size_t row = 0; row != sizeof(words) / sizeof(words[0]); ++row) {
         tool_process_t process = tool_start(words[row], full);
-        assert_int_equal(write(process.input, "a\nb\n", 4), 4);
+        // Those that read nothing may be gone by now.
+        ssize_t const written = write(process.input, "a\nb\n", 4);
+        assert_true(written == 4 || written == -1);
         int const exit_status = tool_end(&process);
         char *const messages = tool_read_file(tool_file(".messages"), NULL);
         if (exit_status != 1) fail_msg("%s: exit status %d: %s", words[row], exit_status, messages);

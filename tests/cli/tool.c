@@ -34,6 +34,7 @@ void tool_setup(int argument_count, char **arguments) {
     tool_model = arguments[2];
     strcpy(tool_folder, "/tmp/uform-cli-XXXXXX");
     require(mkdtemp(tool_folder) != NULL, "mkdtemp");
+    signal(SIGPIPE, SIG_IGN);
 }
 
 static int remove_entry(char const *path, struct stat const *facts, int kind, struct FTW *place) {
@@ -77,7 +78,10 @@ static void split_words(char *words, char **arguments) {
     arguments[count++] = strdup(tool_path);
     for (char *word = strtok(words, " "); word && count + 1 < words_limit_k; word = strtok(NULL, " ")) {
         char const *const name = word[0] == '@' ? word + 1 : NULL;
-        arguments[count++] = strdup(name ? tool_file(name) : strcmp(word, "MODEL") == 0 ? tool_model : word);
+        arguments[count++] = strdup(name                           ? tool_file(name)
+                                    : strcmp(word, "MODEL") == 0   ? tool_model
+                                    : strcmp(word, "PROMPTS") == 0 ? UFORM_TESTS_DIRECTORY "/golden/models/prompts"
+                                                                   : word);
     }
     arguments[count] = NULL;
 }
@@ -91,8 +95,17 @@ static pid_t spawn(char const *words, int input, int output, int messages) {
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
     posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&actions, messages, STDERR_FILENO);
+    // The test ignores that a reader left; the tool is to find it the way a shell would start it.
+    posix_spawnattr_t attributes;
+    sigset_t defaults;
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &defaults);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     pid_t process = -1;
-    require(posix_spawn(&process, tool_path, &actions, NULL, arguments, environ) == 0, tool_path);
+    require(posix_spawn(&process, tool_path, &actions, &attributes, arguments, environ) == 0, tool_path);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     for (size_t at = 0; arguments[at]; ++at) free(arguments[at]);
     free(copy);
