@@ -81,9 +81,6 @@ void input_complain_(input_t const *input, size_t position, uform_status_t statu
 static void refuse_item(input_item_t *item, uform_status_t status, char const *problem) {
     item->status = status;
     item->problem = strdup(problem);
-    // The words may quote the line, and its control characters must not reach a terminal.
-    for (char *at = item->problem; at && *at; ++at)
-        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = '?';
 }
 
 static char const *json_type_name(json_t const *value) {

@@ -31,9 +31,10 @@ void message_(char const *format, ...) {
     va_start(arguments, format);
     int const length = vsnprintf(line + prefix, sizeof(line) - (size_t)prefix, format, arguments);
     va_end(arguments);
-    // A name or a value that holds a line break must not break the promise of one line a message.
+    // Names and values are quoted as they were found; a line break would make two lines of one, and other control
+    // characters would reach the terminal.
     for (char *at = line + prefix; *at; ++at)
-        if (*at == '\n') *at = ' ';
+        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = '?';
     write_line(line, length < 0 ? length : prefix + length, sizeof(line));
 }
 

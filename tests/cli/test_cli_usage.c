@@ -104,6 +104,7 @@ static void wrong_words_end_with_one_clear_line(void **state) {
         {"bench --model /nowhere/at/all --input @texts", {"/nowhere/at/all"}},
         {"embed --model MODEL --input /nowhere/texts", {"--input", "/nowhere/texts"}},
         {"embed --model MODEL --input /tmp", {"--input", "/tmp", "directory"}},
+        {"embed --model MODEL --input /nowhere/\033[31m\ntexts", {"/nowhere/?[31m?texts"}},
         {"embed --model MODEL --output /nowhere/rows", {"--output", "/nowhere/rows"}},
         {"tokenize --model MODEL --output /nowhere/rows", {"--output", "/nowhere/rows"}},
         {"tokenize --model MODEL --scalar f32", {"--scalar"}},
