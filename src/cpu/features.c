@@ -102,10 +102,17 @@ static void append(char *text, size_t capacity, char const *addition) {
     if (length < capacity) snprintf(text + length, capacity - length, "%s", addition);
 }
 
+/// Appends the tokens of a mask, as many as fit, and an ellipsis for the rest.
 static void append_tokens(char *text, size_t capacity, uint64_t mask) {
+    static char const ellipsis[] = ", ...";
     char const *separator = " ";
     for (size_t i = 0; i < uform_feature_count_k; i++) {
         if (!(mask >> i & 1)) continue;
+        size_t const length = strlen(text) + strlen(separator) + strlen(feature_rows[i].token);
+        if (length + sizeof(ellipsis) > capacity) {
+            append(text, capacity, ellipsis);
+            return;
+        }
         append(text, capacity, separator);
         append(text, capacity, feature_rows[i].token);
         separator = ", ";
