@@ -36,11 +36,13 @@ UFORM_PUBLIC uform_status_t uform_mood_parse(char const *token, uform_mood_t *mo
  *  @param memory_domains       NUMA nodes whose cores serve, [memory_domain_count]; empty for every node the process may use.
  *  @param cpu_class            Pins the class calls dispatch as; zero derives the machine's own. A class the machine or
  *                              the build does not offer is `unsupported`, and the detail names what is missing.
- *  @param threads              Threads a call is divided over, the submitting one included; zero takes 7/8 of the cores, rounded
- *                              down, at least one, within affinity mask and cgroup quota.
+ *  @param threads              Threads a call is divided over, the submitting one included, at most 8192; zero takes 7/8 of the
+ *                              cores online, rounded down, at least one, within affinity mask and cgroup quota. A core is a
+ *                              logical processor.
  *  @param deferred_limit       Size of the table of deferred calls; zero takes 64.
  *  @param executor             Receives the executor, NULL on failure. Free it with `uform_executor_free`.
- *  Thread-safe.
+ *  Threads or memory that can't be had are `out_of_memory`. After `fork`, calls of the child on it are `unsupported`; it may be
+ *  described and freed there. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_executor_for_ram(int32_t const *memory_domains, size_t memory_domain_count,
     uform_cpu_class_t cpu_class, size_t threads, size_t deferred_limit, uform_executor_t *executor) UFORM_MUST_CHECK;
@@ -52,7 +54,8 @@ UFORM_PUBLIC uform_status_t uform_executor_for_ram(int32_t const *memory_domains
 UFORM_PUBLIC uform_status_t uform_executor_drain(uform_executor_t executor, uform_mood_t mood) UFORM_MUST_CHECK;
 
 /**
- *  Drains, joins the threads and releases the executor; NULL is legal. No other thread may use it any more.
+ *  Drains, joins the threads and releases the executor; NULL is legal. From inside one of its calls it returns at once, and the
+ *  executor is released when the call ends. Calls submitted before are finished; none may be submitted any more.
  */
 UFORM_PUBLIC void uform_executor_free(uform_executor_t executor);
 
@@ -66,7 +69,7 @@ typedef struct uform_executor_description_t {
 } uform_executor_description_t;
 
 /**
- *  Describes the executor, or for NULL the calling thread alone. Thread-safe.
+ *  Describes the executor, or for NULL the calling thread alone, which counts as sleeping. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_executor_describe(uform_executor_t executor,
     uform_executor_description_t *description) UFORM_MUST_CHECK;

@@ -42,8 +42,10 @@ bool uform_spin_(atomic_uint const *word, unsigned value, bool until_equal, uint
             if (!nanoseconds) return false;
             relax();
         }
-        if (nanoseconds == UFORM_SPIN_ENDLESS) sched_yield();
-        else if (now_ns() - begin >= nanoseconds) return false;
+        if (nanoseconds != UFORM_SPIN_ENDLESS && now_ns() - begin >= nanoseconds) return false;
+        // Whoever is waited for may be queued behind this very thread: on a busy machine, spinning on made forks and
+        // joins some twenty times slower.
+        sched_yield();
     }
 }
 

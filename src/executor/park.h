@@ -11,11 +11,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// Busy-waits without end, giving the processor away now and then so that more threads than cores still make progress.
+/// Busy-waits without end.
 #define UFORM_SPIN_ENDLESS UINT64_MAX
 
 /// Busy-waits up to `nanoseconds` until the word equals `value`, or with `until_equal` false, until it differs. Whether
-/// it came so.
+/// it came so. Every few microseconds it offers the processor to others, so that more threads than cores make progress.
 bool uform_spin_(atomic_uint const *word, unsigned value, bool until_equal, uint64_t nanoseconds);
 
 /// Sleeps in the kernel while the word equals `value`, until `uform_unpark_` names one of the bits of `mask`.
