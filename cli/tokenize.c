@@ -10,7 +10,7 @@
 #include "progress.h"
 #include "setup.h"
 
-enum { window_texts_k = 4096, ids_at_first_k = 1024 };
+enum { window_texts_k = 4096, ids_at_first_k = 32 };
 
 typedef struct tokenizing_t {
     setup_t setup;

@@ -72,7 +72,10 @@ static void lines_end_in_many_ways(void **state) {
         "{\"text\": \"first one\"}\r\n{\"text\":\"\"}\n  \"third one\"  \n{\"id\": 123456789012345678901234567890, \"text\": \"\\u006cast\"}",
         0);
     assert_string_equal(json, plain);
-    free(plain), free(nul), free(nul_ended), free(json);
+    char *const marked = output_of_text(
+        "embed --model MODEL --format jsonl", "\xEF\xBB\xBF\"first one\"\n\"\"\n\"third one\"\n\"last\"", 0);
+    assert_string_equal(marked, plain);
+    free(plain), free(nul), free(nul_ended), free(json), free(marked);
 }
 
 static void order_is_kept_over_windows(void **state) {
@@ -128,6 +131,44 @@ static void broken_items_are_numbered_and_null(void **state) {
     }
     free(first), free(last);
     tool_free(&result);
+}
+
+static void items_are_numbered_over_windows(void **state) {
+    (void)state;
+    enum { count = 6000, broken = 5678 };
+    char *const input = malloc(count * 8);
+    size_t length = 0;
+    for (size_t number = 1; number <= count; ++number)
+        length += (size_t)sprintf(input + length, number == broken ? "{\n" : "\"a\"\n");
+    static char const *const words[] = {
+        "embed --model MODEL --format jsonl --dimensions 1", "tokenize --model MODEL --format jsonl"};
+    for (size_t row = 0; row != 2; ++row) {
+        tool_result_t result = tool_run(words[row], input, length);
+        assert_int_equal(result.exit_status, 1);
+        assert_int_equal(tool_line_count(result.output), count);
+        assert_int_equal(tool_line_count(result.messages), 1);
+        expect_contains(result.messages, "standard input: item 5678: malformed: ");
+        char *const null_row = line_of(result.output, broken - 1);
+        assert_string_equal(null_row, "null");
+        free(null_row);
+        tool_free(&result);
+    }
+    free(input);
+}
+
+static void ids_of_long_texts_are_complete(void **state) {
+    (void)state;
+    char *const ids = output_of_text("tokenize --model MODEL --max-tokens 40",
+        "a b c d e f g h i j k l m n o p q r s t u v w x y z a b c d e f g h i j k l m n o\n", 0);
+    json_t *const parsed = json_loads(ids, 0, NULL);
+    assert_int_equal(json_array_size(parsed), 40);
+    // Letters follow one another in the vocabulary; the first and the last id are special tokens.
+    for (size_t at = 2; at != 27; ++at)
+        assert_int_equal(
+            json_integer_value(json_array_get(parsed, at)), json_integer_value(json_array_get(parsed, at - 1)) + 1);
+    assert_int_equal(json_integer_value(json_array_get(parsed, 27)), json_integer_value(json_array_get(parsed, 1)));
+    json_decref(parsed);
+    free(ids);
 }
 
 static void json_strings_hold_anything(void **state) {
@@ -392,6 +433,8 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(lines_end_in_many_ways),
         cmocka_unit_test(order_is_kept_over_windows),
         cmocka_unit_test(broken_items_are_numbered_and_null),
+        cmocka_unit_test(items_are_numbered_over_windows),
+        cmocka_unit_test(ids_of_long_texts_are_complete),
         cmocka_unit_test(json_strings_hold_anything),
         cmocka_unit_test(invalid_utf8_in_lines_is_replaced),
         cmocka_unit_test(npy_is_the_same_in_files_and_pipes),
