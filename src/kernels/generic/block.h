@@ -65,6 +65,8 @@ UFORM_INLINED void block_multiply(size_t rows, block_t const *block, bool dot) {
         vector_t const low = vector_load(weights), high = vector_load(weights + weights_next);
         vector_prefetch(prefetch);
         vector_prefetch(prefetch + prefetch_next);
+        // The lines of the next panel, one a step: each is needed sixteen steps later, all of them at once.
+        vector_prefetch_near(inputs + block->inputs_stride + step % vector_line_k * (64 - sizeof(float)));
         UFORM_UNROLLED
         for (size_t row = 0; row < rows; ++row) {
             vector_t const input = vector_set_from(inputs + row * 64);

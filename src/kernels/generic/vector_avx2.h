@@ -18,7 +18,8 @@ typedef __m256 vector_mask_t; ///< all bits of a lane, or none
 
 enum {
     vector_lanes_k = 8,
-    vector_line_k = 16,      ///< numbers of 32 bits in a line of a panel
+    vector_cache_bytes_k = 128 << 10, ///< inputs that may stay near the core while weights pass by
+    vector_line_k = 16,               ///< numbers of 32 bits in a line of a panel
     vector_block_rows_k = 6, ///< rows of a block of 2 * vector_lanes_k columns: twelve sums in sixteen registers
     vector_multiplies_bf16_k = false,
 };
@@ -171,8 +172,13 @@ UFORM_INLINED void vector_interleave_bf16(void const *even, void const *odd, voi
     _mm256_store_si256((__m256i *)pairs + 1, _mm256_permute2x128_si256(low, high, 0x31));
 }
 
+/// Towards the second-level cache, or all the way.
 UFORM_INLINED void vector_prefetch(void const *memory) {
     _mm_prefetch((char const *)memory, _MM_HINT_T1);
+}
+
+UFORM_INLINED void vector_prefetch_near(void const *memory) {
+    _mm_prefetch((char const *)memory, _MM_HINT_T0);
 }
 
 #endif

@@ -18,7 +18,8 @@ typedef __mmask16 vector_mask_t;
 
 enum {
     vector_lanes_k = 16,
-    vector_line_k = 16, ///< numbers of 32 bits in a line of a panel
+    vector_cache_bytes_k = 1 << 20, ///< inputs that may stay near the core while weights pass by
+    vector_line_k = 16,             ///< numbers of 32 bits in a line of a panel
     vector_block_rows_k =
         14, ///< rows of a block of 2 * vector_lanes_k columns: 28 sums, two weights and an input in 32 registers
 };
@@ -197,8 +198,13 @@ UFORM_INLINED void vector_interleave_bf16(void const *even, void const *odd, voi
     _mm512_store_si512((char *)pairs + 64, _mm512_permutex2var_epi16(first, high, second));
 }
 
+/// Towards the second-level cache, or all the way.
 UFORM_INLINED void vector_prefetch(void const *memory) {
     _mm_prefetch((char const *)memory, _MM_HINT_T1);
+}
+
+UFORM_INLINED void vector_prefetch_near(void const *memory) {
+    _mm_prefetch((char const *)memory, _MM_HINT_T0);
 }
 
 #endif
