@@ -163,10 +163,9 @@ static void ids_of_long_texts_are_complete(void **state) {
     json_t *const parsed = json_loads(ids, 0, NULL);
     assert_int_equal(json_array_size(parsed), 40);
     // Letters follow one another in the vocabulary; the first and the last id are special tokens.
-    for (size_t at = 2; at != 27; ++at)
-        assert_int_equal(
-            json_integer_value(json_array_get(parsed, at)), json_integer_value(json_array_get(parsed, at - 1)) + 1);
-    assert_int_equal(json_integer_value(json_array_get(parsed, 27)), json_integer_value(json_array_get(parsed, 1)));
+    long long const first = json_integer_value(json_array_get(parsed, 1));
+    for (long long at = 1; at != 39; ++at)
+        assert_int_equal(json_integer_value(json_array_get(parsed, (size_t)at)), first + (at - 1) % 26);
     json_decref(parsed);
     free(ids);
 }
