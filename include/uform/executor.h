@@ -1,9 +1,9 @@
 /**
  *  Executors: the host threads that calls run on, and the scratch those calls use.
  *
- *  One executor serves any number of models. It runs one call at a time, in submission order; several threads may submit to
- *  one executor and wait their turn, first come, first served. A null executor is legal in every call: the call then runs on
- *  the calling thread alone, with the machine's own class.
+ *  One executor serves any number of models. It runs one call at a time, in submission order; several threads may
+ *  submit to one executor and wait their turn, first come, first served. A null executor is legal in every call: the
+ *  call then runs on the calling thread alone, with the machine's own class.
  */
 #ifndef UFORM_EXECUTOR_H
 #define UFORM_EXECUTOR_H
@@ -33,29 +33,33 @@ UFORM_PUBLIC uform_status_t uform_mood_parse(char const *token, uform_mood_t *mo
 /**
  *  Spawns host threads for models in RAM.
  *
- *  @param memory_domains       NUMA nodes whose cores serve, [memory_domain_count]; empty for every node the process may use.
- *  @param cpu_class            Pins the class calls dispatch as; zero derives the machine's own. A class the machine or
- *                              the build does not offer is `unsupported`, and the detail names what is missing.
- *  @param threads              Threads a call is divided over, the submitting one included, at most 8192; zero takes 7/8 of the
- *                              cores online, rounded down, at least one, within affinity mask and cgroup quota. A core is a
- *                              logical processor.
- *  @param deferred_limit       Size of the table of deferred calls; zero takes 64.
- *  @param executor             Receives the executor, NULL on failure. Free it with `uform_executor_free`.
- *  Threads or memory that can't be had are `out_of_memory`. After `fork`, calls of the child on it are `unsupported`; it may be
- *  described and freed there. Thread-safe.
+ *  @param memory_domains   NUMA nodes whose cores serve, [memory_domain_count]; empty for every node the process may
+ *                          use.
+ *  @param cpu_class        Pins the class calls dispatch as; zero derives the machine's own. A class the machine or the
+ *                          build does not offer is `unsupported`, and the detail names what is missing.
+ *  @param threads          Threads a call is divided over, the submitting one included, at most 8192; zero takes 7/8 of
+ *                          the cores online, rounded down, at least one, within affinity mask and cgroup quota. A core
+ *                          is a logical processor.
+ *  @param deferred_limit   Size of the table of deferred calls; zero takes 64.
+ *  @param executor         Receives the executor, NULL on failure. Free it with `uform_executor_free`.
+ *
+ *  Threads or memory that can't be had are `out_of_memory`. After `fork`, calls of the child on it are `unsupported`;
+ *  the child may describe and free it. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_executor_for_ram(int32_t const *memory_domains, size_t memory_domain_count,
     uform_cpu_class_t cpu_class, size_t threads, size_t deferred_limit, uform_executor_t *executor) UFORM_MUST_CHECK;
 
 /**
- *  Waits for the calls submitted before it began, then adopts the mood whenever the executor next goes idle. Fails only for the
- *  executor's own faults, never for a drained call's. From inside one of the executor's calls: `contended`. Thread-safe.
+ *  Waits for the calls submitted before it began, then adopts the mood whenever the executor next goes idle. Fails
+ *  only for the executor's own faults, never for a drained call's. From inside one of the executor's calls:
+ *  `contended`. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_executor_drain(uform_executor_t executor, uform_mood_t mood) UFORM_MUST_CHECK;
 
 /**
- *  Drains, joins the threads and releases the executor; NULL is legal. From inside one of its calls it returns at once, and the
- *  executor is released when the call ends. Calls submitted before are finished; none may be submitted any more.
+ *  Drains, joins the threads and releases the executor; NULL is legal. From inside one of its calls it returns at
+ *  once, and the executor is released when the call ends. Calls submitted before are finished; none may be submitted
+ *  any more.
  */
 UFORM_PUBLIC void uform_executor_free(uform_executor_t executor);
 
@@ -63,16 +67,16 @@ UFORM_PUBLIC void uform_executor_free(uform_executor_t executor);
  *  What an executor is made of.
  */
 typedef struct uform_executor_description_t {
-    size_t threads;                 ///< threads a call is divided over
-    uform_cpu_class_t cpu_class;    ///< what its calls dispatch as
-    uform_mood_t mood;              ///< how it waits when idle
+    size_t threads;              ///< threads a call is divided over
+    uform_cpu_class_t cpu_class; ///< what its calls dispatch as
+    uform_mood_t mood;           ///< how it waits when idle
 } uform_executor_description_t;
 
 /**
  *  Describes the executor, or for NULL the calling thread alone, which counts as sleeping. Thread-safe.
  */
-UFORM_PUBLIC uform_status_t uform_executor_describe(uform_executor_t executor,
-    uform_executor_description_t *description) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_executor_describe(
+    uform_executor_t executor, uform_executor_description_t *description) UFORM_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 /**
- *  Sets of processors: the affinity mask, the processors online, the processors of a NUMA node. Sets are allocated, as
- * machines exceed the 1,024 processors that a fixed mask holds, and the processors of a node need not be contiguous.
+ *  Sets of processors: the affinity mask, the processors online, the processors of a NUMA node. Sets are allocated,
+ *  as machines exceed the 1,024 processors that a fixed mask holds, and the processors of a node need not be
+ *  contiguous.
  */
 #include "cpu/limits.h"
 

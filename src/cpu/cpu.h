@@ -2,7 +2,7 @@
  *  What the processor has, what the operating system lets the process use of it, and how many cores of it.
  *
  *  Detection is two steps, so that tests replay other machines: a snapshot of raw facts (CPUID registers, XCR0, files
- * under a root directory), and pure functions from the snapshot to an answer.
+ *  under a root directory), and pure functions from the snapshot to an answer.
  */
 #ifndef UFORM_CPU_CPU_H
 #define UFORM_CPU_CPU_H
@@ -15,8 +15,8 @@
 
 /**
  *  THE TABLE of x86 features: token, CPUID leaf, register (0 EAX, 1 EBX, 2 ECX, 3 EDX), bit, register state it lives
- * in. A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see
- * `uform_cpu_features_`.
+ *  in. A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see
+ *  `uform_cpu_features_`.
  */
 // clang-format off
 #define UFORM_FEATURES(row) \

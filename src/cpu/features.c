@@ -1,7 +1,7 @@
 /**
  *  x86 feature detection: CPUID says what the processor has, XCR0 what register state the operating system saves, and
- * Linux wants to be asked before a process touches tiles. No state: every answer is computed from a snapshot of raw
- * facts.
+ *  Linux wants to be asked before a process touches tiles. No state: every answer is computed from a snapshot of raw
+ *  facts.
  */
 #include "cpu/cpu.h"
 

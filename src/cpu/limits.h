@@ -1,10 +1,10 @@
 /**
  *  How many processors the process may use: online, allowed by affinity, paid for by cgroup quotas, local to a NUMA
- * node.
+ *  node.
  *
  *  A core here is a logical processor, the unit in which the kernel counts masks and quotas. Whatever is read from a
- * file is read under `root`, a directory that stands for "/": "" is the machine itself, tests give a tree of recorded
- * files.
+ *  file is read under `root`, a directory that stands for "/": "" is the machine itself, tests give a tree of
+ *  recorded files.
  */
 #ifndef UFORM_CPU_LIMITS_H
 #define UFORM_CPU_LIMITS_H

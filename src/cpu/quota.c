@@ -2,8 +2,8 @@
  *  CPU quotas of cgroups, version 1 and 2, hybrid setups included.
  *
  *  /proc/self/cgroup says which group of each hierarchy the process is in, /proc/self/mountinfo where the hierarchies
- * are mounted and which part of each is visible there. Every ancestor limits too, so the tightest quota on the way up
- * to the mount point counts.
+ *  are mounted and which part of each is visible there. Every ancestor limits too, so the tightest quota on the way
+ *  up to the mount point counts.
  */
 #include "cpu/limits.h"
 

@@ -1,7 +1,7 @@
 /**
  *  Calls without an executor run on the calling thread. Each thread keeps one block of scratch from call to call,
- * because allocating and faulting it in again would cost more than encoding a short text; what an exceptionally large
- * call needed is given back at once, and the rest when the thread ends.
+ *  because allocating and faulting it in again would cost more than encoding a short text; what an exceptionally
+ *  large call needed is given back at once, and the rest when the thread ends.
  */
 #include "executor/alone.h"
 
@@ -51,7 +51,7 @@ uform_status_t uform_alone_run_(uform_task_t task, void *context) {
     if (status != uform_status_ok_k) return status;
     lone_thread_t *const thread = &lone_thread;
     bool const nested = thread->busy;
-    uform_scratch_slot_t passing = {0};
+    uform_scratch_slot_t passing = {NULL, 0};
     uform_worker_t const worker = {0, 1, cpu_class, nested ? &passing : &thread->slot};
     thread->busy = true;
     task(context, &worker);

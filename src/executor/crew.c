@@ -2,8 +2,8 @@
  *  The fork-join: one submitter, `threads - 1` workers, each of which has a share of every call.
  *
  *  A call is published by raising the number in `signal`; workers that sleep are woken, the others see it. The last
- * worker to end its share stores that number in `finished`. Between calls workers busy-wait as long as the mood says
- * and then park on `signal`; the mood is part of that word, so adopting another one is seen by everybody who waits.
+ *  worker to end its share stores that number in `finished`. Between calls workers busy-wait as long as the mood says
+ *  and then park on `signal`; the mood is part of that word, so adopting another one is seen by everybody who waits.
  */
 #include "executor/ram.h"
 

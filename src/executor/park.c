@@ -1,6 +1,6 @@
 /**
- *  Parking on Linux is a futex. Elsewhere one mutex and one condition variable serve every word of the process: rarely
- * contended, as threads spin first, and correct because callers loop. No memory of its own beyond those two.
+ *  Parking on Linux is a futex. Elsewhere one mutex and one condition variable serve every word of the process:
+ *  rarely contended, as threads spin first, and correct because callers loop. No memory of its own beyond those two.
  */
 #include "executor/park.h"
 

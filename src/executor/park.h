@@ -2,7 +2,7 @@
  *  Waiting for a 32-bit word to change: first busily and bounded, then in the kernel.
  *
  *  All ordering comes from the atomic accesses to the word itself; parking only saves the processor's time. Wakes can
- * be spurious, so every caller loops around its own condition.
+ *  be spurious, so every caller loops around its own condition.
  */
 #ifndef UFORM_EXECUTOR_PARK_H
 #define UFORM_EXECUTOR_PARK_H

@@ -1,6 +1,6 @@
 /**
  *  Placement of threads: the processors of the memory domains that were asked for, one set a domain. Memory itself
- * follows by first touch, as every thread allocates and touches its own scratch.
+ *  follows by first touch, as every thread allocates and touches its own scratch.
  */
 #include "executor/placement.h"
 

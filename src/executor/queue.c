@@ -1,8 +1,8 @@
 /**
  *  Whose turn it is: tickets for submitters, the chain of calls a thread is inside of, and the fork generation.
  *
- *  A ticket is a number; `serving` is the number whose turn it is. Both wrap. A submitter parks under the bit `ticket %
- * 32`, so that the end of a turn wakes its successor and not the whole queue.
+ *  A ticket is a number; `serving` is the number whose turn it is. Both wrap. A submitter parks under the bit `ticket
+ *  % 32`, so that the end of a turn wakes its successor and not the whole queue.
  */
 #include "executor/ram.h"
 

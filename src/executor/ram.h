@@ -2,8 +2,8 @@
  *  The inside of an executor in RAM: a crew of threads, a queue of turns, and one seat a thread.
  *
  *  Memory layout: the executor and its seats are one block. Each group of words that different threads write lives in
- * its own cache line: turns (submitters), signal (submitter to workers), finish (workers to submitter), then the seats,
- * one or more lines each.
+ *  its own cache line: turns (submitters), signal (submitter to workers), finish (workers to submitter), then the
+ *  seats, one or more lines each.
  */
 #ifndef UFORM_EXECUTOR_RAM_H
 #define UFORM_EXECUTOR_RAM_H

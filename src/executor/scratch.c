@@ -1,6 +1,6 @@
 /**
  *  Scratch: one block a thread, allocated by the thread that uses it, so that its pages are touched first where they
- * are needed. Nothing is copied when it grows: the contents are undefined between calls of `uform_scratch_`.
+ *  are needed. Nothing is copied when it grows: the contents are undefined between calls of `uform_scratch_`.
  */
 #include "executor/scratch.h"
 

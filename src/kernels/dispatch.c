@@ -2,8 +2,8 @@
  *  Expands `classes.inc`: which classes this build holds, which of them this machine offers, what each dispatches to.
  *
  *  Everything is computed once per process into `rows`, one entry a row of the table, and is constant afterwards: a
- * class that a model was packed for can't stop being available. A class takes each missing group whole from the first
- * class of its fallback chain that has it.
+ *  class that a model was packed for can't stop being available. A class takes each missing group whole from the
+ *  first class of its fallback chain that has it.
  */
 #include "kernels/kernels.h"
 

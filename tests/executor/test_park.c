@@ -1,6 +1,6 @@
 /**
  *  Parking: the futex, and the portable form that other systems get, both behind the same checks. The second is
- * compiled into this program under other names.
+ *  compiled into this program under other names.
  */
 #include "executor_test.h"
 

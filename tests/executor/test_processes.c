@@ -1,6 +1,6 @@
 /**
- *  Executors and the life of a process: fork before, between and during calls, exit with everything alive, threads that
- * can't be started. Each case runs in a child with an alarm, so that a hang fails the case and not the run.
+ *  Executors and the life of a process: fork before, between and during calls, exit with everything alive, threads
+ *  that can't be started. Each case runs in a child with an alarm, so that a hang fails the case and not the run.
  */
 #include "executor_test.h"
 

@@ -1,7 +1,7 @@
 /**
  *  Makes allocations fail on purpose. A program that links allocation.c has its own malloc, calloc, realloc,
- * posix_memalign, aligned_alloc and memalign, which count and forward to the C library's. Not for sanitizer builds,
- * which bring their own.
+ *  posix_memalign, aligned_alloc and memalign, which count and forward to the C library's. Not for sanitizer builds,
+ *  which bring their own.
  *
  *      for (size_t nth = 1;; nth++) {
  *          faults_arm(nth, false);

@@ -1,6 +1,6 @@
 /**
  *  What the library says about this build and this machine: lists, reasons, forcing a class, tile permission, the
- * limit.
+ *  limit.
  */
 #include "machine_test.h"
 
