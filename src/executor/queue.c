@@ -6,8 +6,6 @@
  */
 #include "executor/ram.h"
 
-#include <sched.h>
-
 #include "base/detail.h"
 #include "executor/mood.h"
 #include "executor/park.h"
@@ -15,22 +13,21 @@
 static _Thread_local uform_frame_t const *frames;
 
 static atomic_uint fork_generation;
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static int fork_failure;
+static atomic_bool fork_watched;
 
 /// Runs in the child, whose only thread is the one that forked.
 static void count_fork(void) {
     atomic_fetch_add(&fork_generation, 1);
 }
 
-static void watch_forks(void) {
-    fork_failure = pthread_atfork(NULL, NULL, count_fork);
-}
-
 uform_status_t uform_fork_watch_(void) {
-    pthread_once(&fork_once, watch_forks);
-    if (!fork_failure) return uform_status_ok_k;
-    return uform_fail_(uform_status_out_of_memory_k, "executor: the fork handler could not be registered");
+    if (atomic_load(&fork_watched)) return uform_status_ok_k;
+    // Threads that come here at once count a fork several times, which does no harm, while a lock could be held by a
+    // thread that a forked child doesn't have.
+    if (pthread_atfork(NULL, NULL, count_fork))
+        return uform_fail_(uform_status_out_of_memory_k, "executor: the fork handler could not be registered");
+    atomic_store(&fork_watched, true);
+    return uform_status_ok_k;
 }
 
 unsigned uform_fork_generation_(void) {
