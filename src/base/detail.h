@@ -1,6 +1,6 @@
 /**
  *  The words behind a failure. Every function that fails says why through `uform_fail_`, which returns the status it
- * was given:
+ *  was given:
  *
  *      return uform_fail_(uform_status_malformed_k, "%s: %s: expected a positive integer, found %s", file, key, value);
  */

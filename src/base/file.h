@@ -1,9 +1,9 @@
 /**
  *  Files and paths. A file is either mapped (weights: only the pages that are touched cost memory) or read whole
- * (JSON).
+ *  (JSON).
  *
  *  A mapped file that another process truncates raises SIGBUS when the lost pages are touched; the system offers no
- * defence that does not cost a copy, so weights must not be rewritten in place while they are being loaded.
+ *  defence that does not cost a copy, so weights must not be rewritten in place while they are being loaded.
  */
 #ifndef UFORM_BASE_FILE_H
 #define UFORM_BASE_FILE_H

@@ -2,8 +2,8 @@
  *  The JSON parser: one pass over a copy of the text, one open container a level, nodes in blocks that double.
  *
  *  A node costs 80 bytes; the shortest text of one is two bytes, so a hostile text can't take more than 40 times its
- * size. Strings are unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves room
- * for the NUL.
+ *  size. Strings are unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves
+ * room for the NUL.
  */
 #include "base/json.h"
 

@@ -4,17 +4,17 @@
  *  - U+0000 is legal in strings and keys, so lengths count; strings are NUL-terminated besides.
  *  - Lone surrogate escapes, invalid UTF-8, a byte order mark, NaN and trailing text are malformed.
  *  - Integers of any size are legal (`model_max_length` often is 1000000000000000019884624838656): beyond 2^53 they are
- * rounded.
+ *  rounded.
  *  - Of duplicate keys the last one counts; iterating shows them all, in the file's order.
  *  - Nesting deeper than 512 is malformed; nothing recurses.
  *
  *  A document is one copy of the text, in which strings are unescaped in place, and blocks of nodes. Nodes and strings
- * live until the document is closed. Iterate over an array or an object with
+ *  live until the document is closed. Iterate over an array or an object with
  *
  *      for (uform_json_t const *item = array->first; item; item = item->next) ...
  *
  *  The getters take `where`, the words a failure begins with: the file, and for nested objects the keys that lead
- * there, e.g. "model/tokenizer.json: normalizer".
+ *  there, e.g. "model/tokenizer.json: normalizer".
  */
 #ifndef UFORM_BASE_JSON_H
 #define UFORM_BASE_JSON_H

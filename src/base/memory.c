@@ -3,6 +3,7 @@
  */
 #include "base/memory.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -21,21 +22,28 @@ static void *refuse(size_t count, size_t item_bytes) {
     return NULL;
 }
 
+/// The product, or false when it is more than any object may have.
+static bool bytes_of(size_t count, size_t item_bytes, size_t *bytes) {
+    return !__builtin_mul_overflow(count, item_bytes, bytes) && *bytes <= PTRDIFF_MAX;
+}
+
 void *uform_allocate_(size_t count, size_t item_bytes) {
-    void *memory = calloc(count ? count : 1, item_bytes ? item_bytes : 1);
+    size_t bytes;
+    if (!bytes_of(count, item_bytes, &bytes)) return refuse(count, item_bytes);
+    void *memory = calloc(bytes ? bytes : 1, 1);
     return memory ? memory : refuse(count, item_bytes);
 }
 
 void *uform_reallocate_(void *memory, size_t count, size_t item_bytes) {
     size_t bytes;
-    if (__builtin_mul_overflow(count, item_bytes, &bytes)) return refuse(count, item_bytes);
+    if (!bytes_of(count, item_bytes, &bytes)) return refuse(count, item_bytes);
     void *moved = realloc(memory, bytes ? bytes : 1);
     return moved ? moved : refuse(count, item_bytes);
 }
 
 void *uform_allocate_aligned_(size_t bytes) {
     size_t const alignment = bytes >= huge_from_bytes_k ? huge_page_bytes_k : line_bytes_k;
-    if (bytes > SIZE_MAX / 2) return refuse(1, bytes);
+    if (bytes > PTRDIFF_MAX) return refuse(1, bytes);
     void *memory = NULL;
     if (posix_memalign(&memory, alignment, bytes ? bytes : 1)) return refuse(1, bytes);
 #ifdef MADV_HUGEPAGE

@@ -1,6 +1,6 @@
 /**
  *  Memory. Everything goes through these, sizes are checked for overflow, and NULL with a detail is the answer to too
- * much.
+ *  much.
  */
 #ifndef UFORM_BASE_MEMORY_H
 #define UFORM_BASE_MEMORY_H

@@ -2,7 +2,7 @@
  *  The safetensors header, checked whole before anything of the file is used.
  *
  *  The tensors' spans must tile the data without gap or overlap, each as long as its shape and dtype say, so whoever
- * reads a tensor by its shape stays inside the file. The header is copied by the JSON parser; the data stay mapped.
+ *  reads a tensor by its shape stays inside the file. The header is copied by the JSON parser; the data stay mapped.
  */
 #include "base/safetensors.h"
 

@@ -2,7 +2,7 @@
  *  modules.json: the transformer first, then a Pooling, then any sequence of Dense, Normalize and Dropout.
  *
  *  Modules are known by the last part of their class path, because sentence-transformers has moved its classes more
- * than once.
+ *  than once.
  */
 #include <stdio.h>
 #include <string.h>

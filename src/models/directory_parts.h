@@ -1,6 +1,6 @@
 /**
  *  The parts `uform_directory_open_` is made of, one file each. Every function reads its own JSON file and fills its
- * own fields; what an earlier one filled is there for the later ones, and `uform_directory_close_` frees it all.
+ *  own fields; what an earlier one filled is there for the later ones, and `uform_directory_close_` frees it all.
  */
 #ifndef UFORM_MODELS_DIRECTORY_PARTS_H
 #define UFORM_MODELS_DIRECTORY_PARTS_H

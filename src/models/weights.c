@@ -2,8 +2,8 @@
  *  Tensors by name over one or many mapped safetensors files, and their conversion to f32.
  *
  *  Rows are converted while they are read, straight from the mapped pages, so no tensor is ever held twice. The files'
- * numbers are little-endian and need not be aligned: everything goes through memcpy, which compilers turn into plain
- * vector loads.
+ *  numbers are little-endian and need not be aligned: everything goes through memcpy, which compilers turn into plain
+ *  vector loads.
  */
 #include "models/weights.h"
 
@@ -190,9 +190,14 @@ uform_status_t uform_weights_open_(char const *directory, uform_weights_t *weigh
     *weights = (uform_weights_t){0};
     char *index_path = uform_path_join_(directory, index_file);
     if (!index_path) return uform_status_out_of_memory_k;
-    uform_status_t const status =
-        uform_file_exists_(index_path) ? open_index(directory, index_path, weights) : open_single(directory, weights);
-    uform_free_(index_path);
+    uform_status_t status;
+    if (uform_file_exists_(index_path)) {
+        weights->path = index_path;
+        status = open_index(directory, index_path, weights);
+    } else {
+        uform_free_(index_path);
+        status = open_single(directory, weights);
+    }
     if (status != uform_status_ok_k) uform_weights_close_(weights);
     return status;
 }

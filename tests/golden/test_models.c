@@ -1,6 +1,6 @@
 /**
  *  Every tiny model of tests/golden/models against its file in tests/golden/expected: limit, ids, and the vectors of
- * every call. One cmocka test a model, so that a failure names the one thing that model is about.
+ *  every call. One cmocka test a model, so that a failure names the one thing that model is about.
  */
 #include <dirent.h>
 #include <setjmp.h>

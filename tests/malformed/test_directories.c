@@ -1,0 +1,290 @@
+/**
+ *  Broken directories: a good one with one file changed. Every row must end in its status, and the detail must name the
+ *  file and the key at fault. Before and after the rows the directory loads, so that it is the change that is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "malformed/workspace.h"
+#include "uform/uform.h"
+
+/// With `find`, every occurrence in the file is replaced; without, the whole file; without both, it is removed.
+typedef struct change_t {
+    char const *file, *find, *replace;
+    uform_status_t status;
+    char const *words; ///< what the detail must hold besides the file's name; NULL for a change that is fine
+} change_t;
+
+#define MALFORMED uform_status_malformed_k
+#define UNSUPPORTED uform_status_unsupported_k
+#define NOT_FOUND uform_status_not_found_k
+
+static change_t const changes[] = {
+    {"config.json", NULL, NULL, NOT_FOUND, "no such file"},
+    {"config.json", NULL, "", MALFORMED, "line 1"},
+    {"config.json", NULL, "[]", MALFORMED, "an object"},
+    {"config.json", NULL, "{", MALFORMED, "line 1"},
+    {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
+    {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
+    {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
+        "model_type: expected a supported architecture (bert), found \"roberto\""},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
+        "hidden_size: expected an integer from 1 to 65536, found -32"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 32.5", MALFORMED, "hidden_size"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 1e99", MALFORMED, "hidden_size"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 99999999999999999999", MALFORMED, "hidden_size"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": true", MALFORMED, "hidden_size"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": [32]", MALFORMED, "hidden_size"},
+    {"config.json", "\"num_attention_heads\": 2", "\"num_attention_heads\": 3", MALFORMED, "hidden_size"},
+    {"config.json", "\"num_attention_heads\": 2", "\"num_attention_heads\": 0", MALFORMED, "num_attention_heads"},
+    {"config.json", "\"num_hidden_layers\": 1", "\"num_hidden_layers\": 1000000", MALFORMED, "num_hidden_layers"},
+    {"config.json", "\"vocab_size\"", "\"vocab_size\": 0, \"x\"", MALFORMED, "vocab_size"},
+    {"config.json", "\"type_vocab_size\": 2", "\"type_vocab_size\": 0", MALFORMED, "type_vocab_size"},
+    {"config.json", "\"max_position_embeddings\": 40", "\"max_position_embeddings\": 0", MALFORMED,
+        "max_position_embeddings"},
+    {"config.json", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": -1", MALFORMED, "layer_norm_eps"},
+    {"config.json", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": 1e999", MALFORMED, "layer_norm_eps"},
+    {"config.json", "\"layer_norm_eps\": 1e-12", "\"layer_norm_eps\": NaN", MALFORMED, "a value"},
+    {"config.json", "\"gelu\"", "\"gelu_2\"", UNSUPPORTED, "hidden_act: the activation \"gelu_2\""},
+    {"config.json", "\"gelu\"", "\"prelu\"", UNSUPPORTED, "hidden_act"},
+    {"config.json", "\"gelu\"", "7", MALFORMED, "hidden_act"},
+    {"config.json", "\"gelu\"", "\"ge\\u0000lu\"", MALFORMED, "hidden_act"},
+    {"config.json", "\"gelu\"", "\"gelu\", \"is_decoder\": true", UNSUPPORTED, "is_decoder"},
+    {"config.json", "\"gelu\"", "\"gelu\", \"add_cross_attention\": true", UNSUPPORTED, "add_cross_attention"},
+    {"config.json", "\"gelu\"", "\"gelu\", \"quantization_config\": {\"bits\": 4}", UNSUPPORTED, "quantization_config"},
+    {"config.json", "\"gelu\"", "\"gelu\", \"position_embedding_type\": \"relative_key\"", UNSUPPORTED,
+        "position_embedding_type: expected \"absolute\", found \"relative_key\""},
+    {"config.json", "\"gelu\"", "\"gelu\", \"is_decoder\": false, \"position_embedding_type\": \"absolute\"",
+        uform_status_ok_k, NULL},
+    {"modules.json", NULL, "{}", MALFORMED, "an array"},
+    {"modules.json", NULL, "[]", MALFORMED, "an array"},
+    {"modules.json", NULL, "[1]", MALFORMED, "an object"},
+    {"modules.json", "models.Transformer", "models.Pooling", UNSUPPORTED,
+        "type: expected a Transformer first, found \"Pooling\""},
+    {"modules.json", "models.Dropout", "models.LSTM", UNSUPPORTED,
+        "type: expected Pooling, Dense, Normalize or Dropout, found \"LSTM\""},
+    {"modules.json", "models.Dropout", "models.LayerNorm", UNSUPPORTED, "LayerNorm"},
+    {"modules.json", "models.Dropout", "models.WeightedLayerPooling", UNSUPPORTED, "WeightedLayerPooling"},
+    {"modules.json", "models.Dropout", "models.Router", UNSUPPORTED, "Router"},
+    {"modules.json", "sentence_transformers.models.Dropout", "modeling.Custom", UNSUPPORTED,
+        "type: expected a module of sentence_transformers, found \"modeling.Custom\""},
+    {"modules.json", "\"sentence_transformers.models.Dropout\"", "5", MALFORMED, "type"},
+    {"modules.json", "models.Pooling", "models.Dropout", UNSUPPORTED, "Pooling"},
+    {"modules.json", "\"1_Pooling\"", "\"../1_Pooling\"", MALFORMED,
+        "path: expected a path inside the directory, found \"../1_Pooling\""},
+    {"modules.json", "\"1_Pooling\"", "\"a/../../b\"", MALFORMED, "path"},
+    {"modules.json", "\"1_Pooling\"", "\"/etc\"", MALFORMED, "path"},
+    {"modules.json", "\"1_Pooling\"", "7", MALFORMED, "path"},
+    {"modules.json", "\"path\": \"1_Pooling\"", "\"x\": 0", MALFORMED, "path"},
+    {"modules.json", "\"1_Pooling\"", "\"7_Pooling\"", NOT_FOUND, "7_Pooling/config.json"},
+    {"1_Pooling/config.json", NULL, NULL, NOT_FOUND, "no such file"},
+    {"1_Pooling/config.json", "\"word_embedding_dimension\": 32", "\"word_embedding_dimension\": 64", MALFORMED,
+        "word_embedding_dimension: expected 32, the transformer's hidden_size, found 64"},
+    {"1_Pooling/config.json", "\"word_embedding_dimension\": 32", "\"word_embedding_dimension\": \"x\"", MALFORMED,
+        "word_embedding_dimension"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"pooling_mode_cls_token\": 3", MALFORMED,
+        "pooling_mode_cls_token"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"pooling_mode\": \"median\"", UNSUPPORTED,
+        "pooling_mode"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"pooling_mode\": []", MALFORMED, "pooling_mode"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"pooling_mode\": [1]", MALFORMED, "pooling_mode"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"pooling_mode\": null", MALFORMED, "pooling_mode"},
+    {"1_Pooling/config.json", "\"pooling_mode_cls_token\": false", "\"include_prompt\": \"no\"", MALFORMED,
+        "include_prompt"},
+    {"2_Dense_1024/config.json", NULL, NULL, NOT_FOUND, "no such file"},
+    {"2_Dense_1024/config.json", "64", "63", MALFORMED,
+        "in_features: expected 64, what the module before gives, found 63"},
+    {"2_Dense_1024/config.json", "24", "0", MALFORMED, "out_features"},
+    {"2_Dense_1024/config.json", "\"out_features\"", "\"x\"", MALFORMED, "out_features"},
+    {"2_Dense_1024/config.json", "activation.Tanh", "activation.PReLU", UNSUPPORTED, "activation_function"},
+    {"2_Dense_1024/config.json", "torch.nn.modules.activation.Tanh", "os.system", UNSUPPORTED,
+        "activation_function: the activation \"os.system\""},
+    {"2_Dense_1024/config.json", "torch.nn.modules.activation.Tanh", "Tanh", UNSUPPORTED, "activation_function"},
+    {"2_Dense_1024/config.json", "true", "\"x\"", MALFORMED, "bias"},
+    {"2_Dense_1024/config.json", "true", "false", MALFORMED, "bias"},
+    {"2_Dense_1024/config.json", "true", "true, \"use_residual\": true", UNSUPPORTED, "use_residual"},
+    {"2_Dense_1024/config.json", "true", "true, \"module_input_name\": \"token_embeddings\"", UNSUPPORTED,
+        "module_input_name"},
+    {"2_Dense_1024/config.json", "true", "true, \"module_output_name\": \"x\"", UNSUPPORTED, "module_output_name"},
+    {"2_Dense_1024/model.safetensors", NULL, NULL, NOT_FOUND, "no such file"},
+    {"2_Dense_1024/model.safetensors", "linear.weight", "linear.height", NOT_FOUND, "linear.weight: missing"},
+    {"2_Dense_1024/model.safetensors", "linear.bias", "linear.base", NOT_FOUND, "linear.bias: missing"},
+    {"odd folder/projection/config.json", "50", "51", MALFORMED,
+        "linear.weight: shape: expected [51, 24], found [50, 24]"},
+    {"model.safetensors", NULL, NULL, NOT_FOUND, "no such file"},
+    {"model.safetensors", NULL, "", MALFORMED, "header length"},
+    {"model.safetensors", "\"F32\"", "\"I32\"", UNSUPPORTED, "dtype: expected F32, F16, BF16 or F64, found I32"},
+    {"model.safetensors", "encoder.layer.0.output.dense.weight", "encoder.layer.0.output.dense.height", NOT_FOUND,
+        "encoder.layer.0.output.dense.weight: missing"},
+    {"model.safetensors", "embeddings.LayerNorm.bias", "embeddings.LayerNorm.bill", NOT_FOUND,
+        "embeddings.LayerNorm.bias: missing"},
+    {"model.safetensors", "[2,32]", "[32,2]", MALFORMED,
+        "embeddings.token_type_embeddings.weight: shape: expected [2, 32], found [32, 2]"},
+    {"tokenizer.json", NULL, NULL, NOT_FOUND, "no such file"},
+    {"tokenizer.json", NULL, "", MALFORMED, "line 1"},
+    {"tokenizer.json", NULL, "[]", MALFORMED, ""},
+    {"tokenizer.json", NULL, "{}", MALFORMED, "model"},
+    {"tokenizer.json", NULL, "{\"model\": null}", MALFORMED, "model"},
+    {"tokenizer.json", NULL, "{\"model\": {\"type\": \"Morse\", \"vocab\": {}}}", UNSUPPORTED, "Morse"},
+    {"tokenizer.json", "\"vocab\"", "\"vocabulary\"", MALFORMED, "vocab"},
+    {"tokenizer.json", "\"[PAD]\": 0", "\"[PAD]\": -1", MALFORMED, "vocab"},
+    {"tokenizer.json", "\"[PAD]\": 0", "\"[PAD]\": \"0\"", MALFORMED, "vocab"},
+    {"tokenizer.json", "\"[PAD]\": 0", "\"[PAD]\": 99999999999", MALFORMED, "vocab"},
+    {"tokenizer.json", "\"BertNormalizer\"", "\"Scrambler\"", UNSUPPORTED, "Scrambler"},
+    {"tokenizer.json", "\"BertPreTokenizer\"", "\"Chopper\"", UNSUPPORTED, "Chopper"},
+    {"tokenizer.json", "\"TemplateProcessing\"", "\"Framing\"", UNSUPPORTED, "Framing"},
+    {"tokenizer_config.json", "512", "\"x\"", MALFORMED, "model_max_length"},
+    {"tokenizer_config.json", "512", "-1", MALFORMED, "model_max_length"},
+    {"tokenizer_config.json", "512", "1000000000000000019884624838656", uform_status_ok_k, NULL},
+    {"sentence_bert_config.json", NULL, "{\"max_seq_length\": 0}", MALFORMED, "max_seq_length"},
+    {"sentence_bert_config.json", NULL, "{\"max_seq_length\": -5}", MALFORMED,
+        "max_seq_length: expected a positive integer, found -5"},
+    {"sentence_bert_config.json", NULL, "{\"max_seq_length\": \"x\"}", MALFORMED, "max_seq_length"},
+    {"sentence_bert_config.json", NULL, "{\"do_lower_case\": \"x\"}", MALFORMED, "do_lower_case"},
+    {"sentence_bert_config.json", NULL, "{\"transformer_task\": \"fill-mask\"}", UNSUPPORTED, "transformer_task"},
+    {"sentence_bert_config.json", NULL, "{\"config_args\": {\"hidden_act\": \"relu\"}}", UNSUPPORTED, "config_args"},
+    {"sentence_bert_config.json", NULL, "{\"config_args\": {}, \"model_args\": {\"x\": 1}}", uform_status_ok_k, NULL},
+    {"config_sentence_transformers.json", NULL, "[]", MALFORMED, "an object"},
+    {"config_sentence_transformers.json", NULL, "{\"prompts\": []}", MALFORMED, "prompts"},
+    {"config_sentence_transformers.json", NULL, "{\"prompts\": {\"a\": 1}}", MALFORMED,
+        "prompts: expected a string for \"a\""},
+    {"config_sentence_transformers.json", NULL, "{\"prompts\": {\"a\\u0000b\": \"\"}}", MALFORMED, "prompts"},
+    {"config_sentence_transformers.json", NULL, "{\"default_prompt_name\": \"nope\"}", MALFORMED,
+        "default_prompt_name"},
+    {"config_sentence_transformers.json", NULL, "{\"default_prompt_name\": 3}", MALFORMED, "default_prompt_name"},
+    {"config_sentence_transformers.json", NULL, "{\"default_prompt_name\": \"query\"}", uform_status_ok_k, NULL},
+    {"config_sentence_transformers.json", NULL, "{\"truncate_dim\": 0}", MALFORMED, "truncate_dim"},
+    {"config_sentence_transformers.json", NULL, "{\"model_type\": \"CrossEncoder\"}", UNSUPPORTED, "model_type"},
+    {"adapter_config.json", NULL, "{}", UNSUPPORTED, "adapters"},
+    {"model.safetensors.index.json", NULL, "{}", MALFORMED, "weight_map"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": []}", MALFORMED, "weight_map"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": 3}}", MALFORMED, "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"../x.safetensors\"}}", MALFORMED,
+        "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"/etc/passwd\"}}", MALFORMED, "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"\"}}", MALFORMED, "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"x\\u0000y\"}}", MALFORMED, "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"gone.safetensors\"}}", NOT_FOUND,
+        "weight_map: a: expected the shard \"gone.safetensors\""},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"a\": \"model.safetensors\"}}", MALFORMED,
+        "weight_map: a"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {}}", NOT_FOUND,
+        "embeddings.word_embeddings.weight: missing"},
+    {"model.safetensors.index.json", NULL, "{\"weight_map\": {\"embeddings.LayerNorm.bias\": \"model.safetensors\"}}",
+        NOT_FOUND, "embeddings.word_embeddings.weight: missing"},
+};
+
+static uform_status_t load(workspace_t const *workspace) {
+    uform_model_options_t const options = {.size = sizeof(options), .precision = uform_scalar_f32_k};
+    uform_model_t model;
+    uform_status_t const status = uform_model_load_ram(workspace->path, NULL, 0, &options, &model);
+    assert_true((status == uform_status_ok_k) == (model != NULL));
+    uform_model_free(model);
+    return status;
+}
+
+/// All occurrences replaced; fails the test when there is none, for then the row tests nothing.
+static unsigned char *substitute(unsigned char const *bytes, size_t *length, char const *find, char const *replace) {
+    size_t const find_length = strlen(find), replace_length = strlen(replace);
+    unsigned char *changed = malloc(*length * (replace_length + 1) + 1);
+    size_t used = 0, found = 0;
+    for (size_t i = 0; i < *length;) {
+        if (i + find_length <= *length && !memcmp(bytes + i, find, find_length)) {
+            memcpy(changed + used, replace, replace_length);
+            used += replace_length, i += find_length, ++found;
+        } else changed[used++] = bytes[i++];
+    }
+    if (!found) fail_msg("expected \"%s\" in the file", find);
+    *length = used;
+    return changed;
+}
+
+static void apply(workspace_t const *workspace, change_t const *change) {
+    if (!change->replace) {
+        workspace_remove(workspace, change->file);
+        return;
+    }
+    if (!change->find) {
+        workspace_write_text(workspace, change->file, change->replace);
+        return;
+    }
+    size_t length;
+    unsigned char *bytes = workspace_read(workspace, change->file, &length);
+    unsigned char *changed = substitute(bytes, &length, change->find, change->replace);
+    workspace_write(workspace, change->file, changed, length);
+    free(changed);
+    free(bytes);
+}
+
+/// Whether the detail is one line that holds the words and names the file. Rows whose words name another file stand for
+/// themselves: the change shows where the changed file disagrees with it.
+static bool detail_is_good(change_t const *change) {
+    char const *detail = uform_last_detail();
+    bool const elsewhere =
+        strstr(change->words, "config.json") || strstr(change->words, "missing") || strstr(change->words, "shape");
+    return strstr(detail, change->words) && (elsewhere || strstr(detail, change->file)) && !strpbrk(detail, "\n\r");
+}
+
+static void one_change_is_refused(void **state) {
+    workspace_t const *workspace = *state;
+    size_t failed = 0;
+    for (size_t row = 0; row < sizeof(changes) / sizeof(changes[0]); ++row) {
+        change_t const *change = &changes[row];
+        workspace_copy_model(workspace, "dense_stack");
+        apply(workspace, change);
+        uform_status_t const status = load(workspace), expected = change->status;
+        if (status == expected && (status == uform_status_ok_k || detail_is_good(change))) continue;
+        print_error("%s, %s: expected %s about \"%s\", found %s: %s\n", change->file,
+            change->replace ? change->replace : "removed", uform_status_name(expected),
+            change->words ? change->words : "", uform_status_name(status), uform_last_detail());
+        ++failed;
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void the_unchanged_directory_loads(void **state) {
+    workspace_copy_model(*state, "dense_stack");
+    if (load(*state)) fail_msg("%s", uform_last_detail());
+}
+
+static void other_formats_of_weights_are_named(void **state) {
+    workspace_t const *workspace = *state;
+    workspace_copy_model(workspace, "dense_stack");
+    workspace_remove(workspace, "2_Dense_1024/model.safetensors");
+    workspace_write_text(workspace, "2_Dense_1024/pytorch_model.bin", "PK");
+    assert_int_equal(load(workspace), uform_status_unsupported_k);
+    assert_non_null(strstr(uform_last_detail(), "2_Dense_1024/pytorch_model.bin"));
+}
+
+static void directories_that_are_none_are_named(void **state) {
+    workspace_t const *workspace = *state;
+    uform_model_t model;
+    char path[workspace_path_bytes_k];
+    assert_int_equal(uform_model_load_ram(workspace_file(workspace, "absent", path), NULL, 0, NULL, &model),
+        uform_status_not_found_k);
+    assert_non_null(strstr(uform_last_detail(), "absent: no such directory"));
+    workspace_write_text(workspace, "file", "x");
+    assert_int_equal(
+        uform_model_load_ram(workspace_file(workspace, "file", path), NULL, 0, NULL, &model), uform_status_not_found_k);
+    assert_non_null(strstr(uform_last_detail(), "expected a directory"));
+    assert_int_equal(uform_model_load_ram("", NULL, 0, NULL, &model), uform_status_not_found_k);
+}
+
+int main(void) {
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(the_unchanged_directory_loads),
+        cmocka_unit_test(one_change_is_refused),
+        cmocka_unit_test(other_formats_of_weights_are_named),
+        cmocka_unit_test(directories_that_are_none_are_named),
+    };
+    return cmocka_run_group_tests_name("directories", tests, workspace_setup, workspace_teardown);
+}
