@@ -80,7 +80,7 @@ static bool add_token(
     return uform_bytes_append_(&loading->patterns, content, length);
 }
 
-static bool build_sets(uform_added_tokens_t *added, loading_t const *loading) {
+static uform_status_t build_sets(uform_added_tokens_t *added, loading_t const *loading) {
     added->raw.automaton.backward = added->normalized.automaton.backward = true;
     for (size_t i = 0; i < added->count; ++i) {
         uform_added_token_t const *const token = &added->tokens[i];
@@ -88,10 +88,12 @@ static bool build_sets(uform_added_tokens_t *added, loading_t const *loading) {
         if (!token->length) continue;
         char const *const pattern = loading->patterns.data + loading->offsets[i];
         uform_token_set_t *const set = token->normalized ? &added->normalized : &added->raw;
-        if (!uform_automaton_add_(&set->automaton, pattern, token->length, (uint32_t)i)) return false;
+        uform_status_t const status = uform_automaton_add_(&set->automaton, pattern, token->length, (uint32_t)i);
+        if (status != uform_status_ok_k) return status;
         set->begins[(unsigned char)pattern[0]] = true;
     }
-    return uform_automaton_finish_(&added->raw.automaton) && uform_automaton_finish_(&added->normalized.automaton);
+    uform_status_t const status = uform_automaton_finish_(&added->raw.automaton);
+    return status != uform_status_ok_k ? status : uform_automaton_finish_(&added->normalized.automaton);
 }
 
 static uform_status_t load_tokens(
@@ -112,7 +114,7 @@ static uform_status_t load_tokens(
         if (status != uform_status_ok_k) return status;
         if (length && !add_token(added, loading, token, content, length)) return uform_status_out_of_memory_k;
     }
-    return build_sets(added, loading) ? uform_status_ok_k : uform_status_out_of_memory_k;
+    return build_sets(added, loading);
 }
 
 uform_status_t uform_added_tokens_load_(uform_json_t const *json, char const *path, uform_token_model_t const *model,

@@ -37,43 +37,52 @@ static bool grow_array(uint32_t **array, size_t capacity) {
     return grown != NULL;
 }
 
-static bool grow_nodes(uform_automaton_t *automaton) {
+static uform_status_t grow_nodes(uform_automaton_t *automaton) {
     size_t const capacity = automaton->node_capacity ? 2 * automaton->node_capacity : first_edges_k;
     if (capacity > node_limit_k)
-        return uform_fail_(uform_status_unsupported_k, "tokenizer: expected at most %d bytes in the vocabulary",
-                   (int)node_limit_k) == uform_status_ok_k;
+        return uform_fail_(uform_status_unsupported_k,
+            "tokenizer: expected fewer than %d different beginnings of tokens", (int)node_limit_k);
     if (!grow_array(&automaton->values, capacity) || !grow_array(&automaton->failures, capacity) ||
         !grow_array(&automaton->depths, capacity))
-        return false;
+        return uform_status_out_of_memory_k;
     automaton->node_capacity = capacity;
-    return true;
+    return uform_status_ok_k;
 }
 
-/// Makes a node; its failure holds its parent until the automaton is finished.
-static bool add_node(uform_automaton_t *automaton, uint32_t parent, uint32_t depth) {
-    if (automaton->node_count == automaton->node_capacity && !grow_nodes(automaton)) return false;
-    size_t const node = automaton->node_count++;
-    automaton->values[node] = 0, automaton->failures[node] = parent, automaton->depths[node] = depth;
-    return true;
+/// Makes a node and the edge to it; a child of zero is left when that fails.
+static uform_status_t add_child(
+    uform_automaton_t *automaton, uint32_t node, unsigned char byte, size_t depth, uint32_t *child) {
+    *child = 0;
+    if (2 * automaton->node_count > automaton->edge_mask && !grow_edges(automaton)) return uform_status_out_of_memory_k;
+    uform_status_t const status =
+        automaton->node_count == automaton->node_capacity ? grow_nodes(automaton) : uform_status_ok_k;
+    if (status != uform_status_ok_k) return status;
+    *child = (uint32_t)automaton->node_count++;
+    automaton->values[*child] = 0, automaton->failures[*child] = 0, automaton->depths[*child] = (uint32_t)depth;
+    place(automaton->edges, automaton->edge_mask, (uform_automaton_edge_t){node << 8 | byte, *child});
+    return uform_status_ok_k;
 }
 
-bool uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value) {
-    if (!automaton->edges && !grow_edges(automaton)) return false;
-    if (!automaton->node_count && !add_node(automaton, 0, 0)) return false;
+static uform_status_t add_root(uform_automaton_t *automaton) {
+    if (!grow_edges(automaton)) return uform_status_out_of_memory_k;
+    uform_status_t const status = grow_nodes(automaton);
+    if (status != uform_status_ok_k) return status;
+    automaton->values[0] = automaton->failures[0] = automaton->depths[0] = 0;
+    automaton->node_count = 1;
+    return uform_status_ok_k;
+}
+
+uform_status_t uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value) {
+    uform_status_t status = automaton->node_count ? uform_status_ok_k : add_root(automaton);
     uint32_t node = 0;
-    for (size_t i = 0; i < length; ++i) {
+    for (size_t i = 0; i < length && status == uform_status_ok_k; ++i) {
         unsigned char const byte = (unsigned char)text[automaton->backward ? length - 1 - i : i];
         uint32_t child = uform_automaton_child_(automaton, node, byte);
-        if (!child) {
-            if (2 * automaton->node_count > automaton->edge_mask && !grow_edges(automaton)) return false;
-            child = (uint32_t)automaton->node_count;
-            if (!add_node(automaton, node, (uint32_t)i + 1)) return false;
-            place(automaton->edges, automaton->edge_mask, (uform_automaton_edge_t){node << 8 | byte, child});
-        }
+        if (!child) status = add_child(automaton, node, byte, i + 1, &child);
         node = child;
     }
-    automaton->values[node] = value + 1;
-    return true;
+    if (status == uform_status_ok_k) automaton->values[node] = value + 1;
+    return status;
 }
 
 /// The edges sorted by the depth of the child, so that every failure is known before it is needed.
@@ -98,10 +107,10 @@ static uform_automaton_edge_t *sort_edges(uform_automaton_t const *automaton) {
     return sorted;
 }
 
-bool uform_automaton_finish_(uform_automaton_t *automaton) {
-    if (!automaton->node_count) return true;
+uform_status_t uform_automaton_finish_(uform_automaton_t *automaton) {
+    if (!automaton->node_count) return uform_status_ok_k;
     uform_automaton_edge_t *sorted = sort_edges(automaton);
-    if (!sorted) return false;
+    if (!sorted) return uform_status_out_of_memory_k;
     for (size_t i = 0; i + 1 < automaton->node_count; ++i) {
         uform_automaton_edge_t const edge = sorted[i];
         uint32_t const parent = edge.key >> 8;
@@ -113,7 +122,7 @@ bool uform_automaton_finish_(uform_automaton_t *automaton) {
     uform_free_(sorted);
     uform_free_(automaton->depths);
     automaton->depths = NULL;
-    return true;
+    return uform_status_ok_k;
 }
 
 void uform_automaton_free_(uform_automaton_t *automaton) {

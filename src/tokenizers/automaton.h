@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "uform/status.h"
+
 typedef struct uform_automaton_edge_t {
     uint32_t key, child;
 } uform_automaton_edge_t;
@@ -31,11 +33,12 @@ typedef struct uform_automaton_t {
     bool backward;
 } uform_automaton_t;
 
-/// Adds a string, whose value replaces that of an equal one. False without memory, or beyond 2^24 nodes, with a detail.
-bool uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value);
+/// Adds a string, not an empty one; its value replaces that of an equal one. Fails without memory, or beyond 2^24
+/// nodes.
+uform_status_t uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value);
 
-/// Must follow the last string of a backward automaton.
-bool uform_automaton_finish_(uform_automaton_t *automaton);
+/// Must follow the last string of a backward automaton. Fails without memory.
+uform_status_t uform_automaton_finish_(uform_automaton_t *automaton);
 void uform_automaton_free_(uform_automaton_t *automaton);
 
 /// The child along `byte`, or zero.

@@ -104,6 +104,11 @@ static bool run_characters(uform_normalizer_step_t const *step, char const *text
     for (size_t done = 0; done < length;) {
         if (!uform_bytes_reserve_(output, length - done + character_bytes_k)) return false;
         if ((unsigned char)text[done] < 0x80) {
+            // What is dropped doesn't stand between the characters around it.
+            if (marks->count && !step->ascii_kept[(unsigned char)text[done]]) {
+                ++done;
+                continue;
+            }
             if (marks->count && !flush_marks(step, marks, output)) return false;
             if (!uform_bytes_reserve_(output, length - done)) return false;
             char *write = output->data + output->length;

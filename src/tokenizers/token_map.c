@@ -3,7 +3,6 @@
  */
 #include "tokenizers/token_map.h"
 
-#include "base/detail.h"
 #include "base/memory.h"
 
 static void place(uform_token_map_t const *map, uform_token_slot_t *slots, size_t mask, uform_token_slot_t slot) {
@@ -41,9 +40,6 @@ bool uform_token_map_set_(uform_token_map_t *map, char const *content, size_t le
         return true;
     }
     if (2 * map->count >= map->mask && !grow(map)) return false;
-    if (length > INT32_MAX - map->contents.length)
-        return uform_fail_(uform_status_unsupported_k, "tokenizer: expected at most 2 GiB of tokens") ==
-               uform_status_ok_k;
     // The copy is made first because eight bytes after it can be read, which the caller doesn't promise of the
     // original.
     size_t const offset = map->contents.length;

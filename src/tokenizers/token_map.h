@@ -26,7 +26,8 @@ typedef struct uform_token_map_t {
     uint32_t empty_id;
 } uform_token_map_t;
 
-/// Adds a token, or gives an equal one this id. False without memory or beyond 2 GiB of contents, with a detail.
+/// Adds a token, or gives an equal one this id. Contents must stay below 4 GiB in all, as those of a JSON file do.
+/// False without memory, with a detail.
 bool uform_token_map_set_(uform_token_map_t *map, char const *content, size_t length, uint32_t id);
 void uform_token_map_free_(uform_token_map_t *map);
 

@@ -75,9 +75,9 @@ static uform_status_t read_vocabulary(wordpiece_t *model, uform_json_t const *js
     return uform_status_ok_k;
 }
 
-static bool build_automata(wordpiece_t *model, char const *prefix, size_t prefix_length) {
+static uform_status_t build_automata(wordpiece_t *model, char const *prefix, size_t prefix_length) {
     model->pieces = uform_allocate_(2 * model->tokens.count, sizeof(*model->pieces));
-    if (!model->pieces) return false;
+    if (!model->pieces) return uform_status_out_of_memory_k;
     model->continuing.backward = true;
     uint32_t count = 0;
     for (size_t at = 0; model->tokens.slots && at <= model->tokens.mask; ++at) {
@@ -85,11 +85,13 @@ static bool build_automata(wordpiece_t *model, char const *prefix, size_t prefix
         if (!slot.length) continue;
         char const *const content = model->tokens.contents.data + slot.offset;
         model->pieces[count] = (piece_t){slot.id, slot.length};
-        if (!uform_automaton_add_(&model->beginnings, content, slot.length, count++)) return false;
+        uform_status_t status = uform_automaton_add_(&model->beginnings, content, slot.length, count++);
+        if (status != uform_status_ok_k) return status;
         if (slot.length <= prefix_length || memcmp(content, prefix, prefix_length)) continue;
         uint32_t const rest = slot.length - (uint32_t)prefix_length;
         model->pieces[count] = (piece_t){slot.id, rest};
-        if (!uform_automaton_add_(&model->continuing, content + prefix_length, rest, count++)) return false;
+        status = uform_automaton_add_(&model->continuing, content + prefix_length, rest, count++);
+        if (status != uform_status_ok_k) return status;
     }
     return uform_automaton_finish_(&model->continuing);
 }
@@ -115,7 +117,7 @@ static uform_status_t read_model(wordpiece_t *model, uform_json_t const *json, c
     if (!known)
         return uform_json_unexpected_(
             where, "unk_token", "a token of the vocabulary", uform_json_find_(json, "unk_token"));
-    return build_automata(model, prefix, prefix_length) ? uform_status_ok_k : uform_status_out_of_memory_k;
+    return build_automata(model, prefix, prefix_length);
 }
 
 static uform_status_t load(uform_json_t const *json, char const *where, void **state) {
