@@ -37,8 +37,8 @@ static uform_status_t open_regular(char const *path, int *descriptor, size_t *le
 
 uform_status_t uform_file_map_(char const *path, uform_file_t *file) {
     *file = (uform_file_t){0};
-    int descriptor;
-    size_t length;
+    int descriptor = -1;
+    size_t length = 0;
     uform_status_t status = open_regular(path, &descriptor, &length);
     if (status != uform_status_ok_k) return status;
     if (!length) file->data = (unsigned char const *)"";
@@ -72,8 +72,8 @@ static uform_status_t read_all(int descriptor, char const *path, char *text, siz
 
 uform_status_t uform_file_read_(char const *path, size_t limit, char **text, size_t *length) {
     *text = NULL, *length = 0;
-    int descriptor;
-    size_t bytes;
+    int descriptor = -1;
+    size_t bytes = 0;
     uform_status_t status = open_regular(path, &descriptor, &bytes);
     if (status != uform_status_ok_k) return status;
     char *memory = NULL;
