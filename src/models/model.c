@@ -8,7 +8,7 @@
 
 #include "base/detail.h"
 #include "base/memory.h"
-#include "executor/placement.h"
+#include "executor/executor.h"
 
 static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, uform_scalar_t precision) {
     return precision == uform_scalar_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
@@ -136,15 +136,6 @@ static uform_status_t load(char const *directory, uform_model_options_t const *o
     return status;
 }
 
-static uform_status_t check_domains(int32_t const *memory_domains, size_t memory_domain_count) {
-    uform_placement_t placement;
-    size_t default_threads, processors;
-    uform_status_t const status =
-        uform_placement_make_("", memory_domains, memory_domain_count, &placement, &default_threads, &processors);
-    if (!status) uform_placement_free_(&placement);
-    return status;
-}
-
 uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory_domains, size_t memory_domain_count,
     uform_model_options_t const *options, uform_model_t *model) {
     if (!model)
@@ -152,7 +143,7 @@ uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory
     *model = NULL;
     if (!directory) return uform_fail_(uform_status_invalid_argument_k, "directory: expected a path, found NULL");
     uform_model_options_t chosen;
-    uform_status_t status = check_domains(memory_domains, memory_domain_count);
+    uform_status_t status = uform_memory_domains_check_(memory_domains, memory_domain_count);
     if (!status) status = read_options(options, &chosen);
     if (status) return status;
     uform_model_t made = uform_allocate_(1, sizeof *made);
