@@ -1,9 +1,8 @@
 /**
  *  The JSON parser: one pass over a copy of the text, one open container a level, nodes in blocks that double.
  *
- *  A node costs 80 bytes; the shortest text of one is two bytes, so a hostile text can't take more than 40 times its
- *  size. Strings are unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves
- * room for the NUL.
+ *  A node costs 64 bytes and there are at most 2^24, so a hostile text can't take more than a gigabyte. Strings
+ *  are unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves room for the NUL.
  */
 #include "base/json.h"
 
@@ -25,7 +24,7 @@ enum {
     last_block_nodes_k = 1 << 14,
 };
 
-static size_t const file_limit_bytes = (size_t)256 << 20;
+static size_t const file_limit_bytes = (size_t)256 << 20, node_limit = (size_t)1 << 24;
 
 typedef struct uform_json_block_t {
     struct uform_json_block_t *next;
@@ -40,6 +39,7 @@ typedef struct parser_t {
     uform_json_t *open[depth_limit_k]; ///< containers that are not closed yet, outermost first
     uform_json_t *last[depth_limit_k]; ///< the last child of each, NULL without any
     size_t depth;
+    size_t node_count;
 } parser_t;
 
 /// Fails at the cursor, naming the line as an editor counts it.
@@ -228,6 +228,7 @@ static uform_status_t parse_child(parser_t *parser) {
         ++parser->cursor;
         skip_space(parser);
     }
+    if (++parser->node_count >= node_limit) return fail_here(parser, "fewer than 16777216 values");
     uform_json_t *node = new_node(parser);
     if (!node) return uform_status_out_of_memory_k;
     if (container->kind == uform_json_object_k) {

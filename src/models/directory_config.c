@@ -184,6 +184,7 @@ static uform_status_t read_module_files(char const *transformer, size_t *limit, 
 static uform_status_t read_tokenizer_limit(char const *transformer, size_t *limit) {
     uform_config_t config;
     uform_status_t status = uform_config_open_(transformer, "tokenizer_config.json", uform_json_optional_k, &config);
+    if (status == uform_status_ok_k) status = read_limit(config.root, config.path, "max_len", limit); // the old name
     if (status == uform_status_ok_k) status = read_limit(config.root, config.path, "model_max_length", limit);
     uform_config_close_(&config);
     return status;

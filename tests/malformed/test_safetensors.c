@@ -55,6 +55,7 @@ static file_t const files[] = {
     {"truncated", ONE("F32", "[2]", "[0,8]"), OWN_LENGTH, 5, "data_offsets"},
     {"product that wraps to zero", ONE("F32", "[4294967296,4294967296]", "[0,0]"), OWN_LENGTH, 0, "a: shape"},
     {"product that wraps in bits", ONE("F32", "[576460752303423488,2]", "[0,0]"), OWN_LENGTH, 0, "a: shape"},
+    {"a zero before an overflow", ONE("F32", "[0,4611686018427387904,4]", "[0,0]"), OWN_LENGTH, 0, "a: shape"},
     {"a million numbers in four bytes", ONE("F32", "[1000,1000]", "[0,4]"), OWN_LENGTH, 4, "a: data_offsets"},
     {"span larger than the shape", ONE("F32", "[32,8]", "[0,65536]"), OWN_LENGTH, 65536, "a: data_offsets"},
     {"negative dimension", ONE("F32", "[-1]", "[0,4]"), OWN_LENGTH, 4, "a: shape"},

@@ -98,6 +98,8 @@ static void limits_follow_the_files(void **state) {
         {"{\"max_seq_length\": 16, \"processor_kwargs\": {\"model_max_length\": 21}}", "{}", 21},
         {"{}", "{\"model_max_length\": 8}", 8},
         {"{}", "{\"model_max_length\": null}", 40},
+        {"{}", "{\"max_len\": 13}", 13},
+        {"{}", "{\"max_len\": 13, \"model_max_length\": 8}", 8},
         {"{}", "{}", 40},
         {"{}", "{\"model_max_length\": 1000000000000000019884624838656}", 40},
         {"{}", "{\"model_max_length\": 1e30}", 40},
