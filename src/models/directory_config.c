@@ -19,7 +19,7 @@ static struct {
     ROW("vocab_size", vocabulary_count, 30522, 1u << 28),
     ROW("max_position_embeddings", position_count, 512, 1u << 24),
     ROW("type_vocab_size", type_count, 2, 1u << 16),
-    ROW("hidden_size", width, 768, 1u << 16),
+    ROW("hidden_size", width, 768, 1u << 14),
     ROW("num_hidden_layers", layers, 12, 1u << 12),
     ROW("num_attention_heads", heads, 12, 1u << 12),
     ROW("intermediate_size", feed_forward_width, 3072, 1u << 20),

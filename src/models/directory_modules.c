@@ -9,11 +9,12 @@
 
 #include "base/detail.h"
 #include "base/memory.h"
+#include "models/call.h"
 #include "models/directory_parts.h"
 
 enum {
     module_limit_k = 64,
-    width_limit_k = 1 << 20,
+    width_limit_k = uform_largest_dimensions_k,
 };
 
 /// What the modules so far have come to.
@@ -132,6 +133,10 @@ static uform_status_t read_pooling(chain_t *chain, module_t *module) {
     uform_json_t const *mode = uform_json_find_(module->config.root, "pooling_mode");
     status = mode ? read_modes(module, mode, directory) : read_switches(module, directory);
     chain->width *= directory->pooling_count;
+    if (status == uform_status_ok_k && chain->width > width_limit_k)
+        status =
+            uform_fail_(uform_status_unsupported_k, "%s: pooling_mode: expected at most %d numbers in all, found %zu",
+                module->config.path, width_limit_k, chain->width);
     return status;
 }
 
