@@ -31,6 +31,7 @@ TEXTS = [
     "Crème brûlée costs 42 euros; naïve people pay twice.",
     "unknown 漢字 and \U0001F600 inside",
     "  spaces \t and\nlines  ",
+    "see [SEP] Here, [sep] THERE and İSTANBUL",
     "a long text that does not fit into the limit of this tiny model and so has to lose its tail somewhere around here",
 ]
 
