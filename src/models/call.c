@@ -40,7 +40,10 @@ static uform_status_t plan_pooling(uform_model_t model, uint32_t bits, uform_cal
 
 static uform_status_t plan_outputs(
     uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
-    size_t const full = model->directory.dense_count ? model->dimensions : plan->pooled_width;
+    uform_directory_t const *directory = &model->directory;
+    size_t const full = directory->dense_count ? model->full_dimensions : plan->pooled_width;
+    size_t const cut =
+        directory->truncate_dimensions && directory->truncate_dimensions < full ? directory->truncate_dimensions : full;
     plan->scalar = options->scalar ? options->scalar : uform_scalar_f32_k;
     if (plan->scalar < 0 || plan->scalar > uform_scalar_b1_k)
         return uform_fail_(
@@ -51,7 +54,7 @@ static uform_status_t plan_outputs(
     if ((unsigned)options->normalize > uform_switch_off_k)
         return uform_fail_(uform_status_invalid_argument_k, "options: normalize: expected a uform_switch_t, found %d",
             (int)options->normalize);
-    plan->dimensions = options->dimensions ? options->dimensions : full;
+    plan->dimensions = options->dimensions ? options->dimensions : cut;
     plan->normalize = options->normalize == uform_switch_auto_k ? model->directory.normalize
                                                                 : options->normalize == uform_switch_on_k;
     return uform_status_ok_k;
@@ -66,9 +69,11 @@ static uform_status_t plan_prompt(uform_model_t model, uform_encode_options_t co
         return uform_status_ok_k;
     }
     if (options->prompt_name) {
+        // sentence-transformers knows these two in every directory, empty where it defines none.
+        bool const everywhere = !strcmp(options->prompt_name, "query") || !strcmp(options->prompt_name, "document");
         for (chosen = 0; chosen < directory->prompt_count; ++chosen)
             if (!strcmp(directory->prompts[chosen].name, options->prompt_name)) break;
-        if (chosen == directory->prompt_count)
+        if (chosen == directory->prompt_count && !everywhere)
             return uform_fail_(uform_status_not_found_k,
                 "%s/config_sentence_transformers.json: prompts: there is no \"%s\"", directory->path,
                 options->prompt_name);

@@ -6,10 +6,6 @@
 
 #include "models/model.h"
 
-enum {
-    uform_largest_dimensions_k = 16384, ///< an embedding's length, padded; the directory reader refuses longer ones
-};
-
 typedef struct uform_call_plan_t {
     uform_scalar_t scalar;
     size_t dimensions; ///< of an output row

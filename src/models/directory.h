@@ -15,6 +15,8 @@
 #include "tokenizers/tokenizer.h"
 #include "uform/model.h"
 
+enum { uform_largest_dimensions_k = 16384 }; ///< longest vector a Dense module may take or give
+
 typedef struct uform_prompt_t {
     char *name, *text;  ///< NUL-terminated
     size_t text_length; ///< the text may hold NUL bytes

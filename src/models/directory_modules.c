@@ -9,7 +9,6 @@
 
 #include "base/detail.h"
 #include "base/memory.h"
-#include "models/call.h"
 #include "models/directory_parts.h"
 
 enum {

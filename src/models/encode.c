@@ -55,6 +55,7 @@ typedef struct panel_t {
     void *encoder_scratch;
     float *pooled;           // [texts, pooled width padded]
     uform_panels_t dense[2]; // f32 panels between Dense layers
+    float *vector;           // one text's, on its way in and out of them, [widest Dense layer]
 } panel_t;
 
 static size_t aligned(size_t bytes) {
@@ -87,14 +88,14 @@ static size_t dense_width(uform_model_packing_t const *packing, uform_directory_
 // Lays out the thread's scratch, or with NULL only measures it.
 static size_t lay_out(call_t *call, char *memory, panel_t *panel) {
     size_t const rows = call->capacity_rows, pooled_width = uform_padded_width_(call->plan.pooled_width);
-    size_t const dense_bytes =
-        dense_width(call->packing, &call->model->directory) / 16 * (panel_texts_k + uform_row_step_k) * 64;
+    size_t const widest = dense_width(call->packing, &call->model->directory);
+    size_t const dense_bytes = widest / 16 * (panel_texts_k + uform_row_step_k) * 64;
     size_t offset = aligned(uform_encoder_scratch_bytes_(&call->packing->encoder, call->kernels, rows, rows));
     size_t const ids = offset, row_bytes = aligned(rows * sizeof(uint32_t));
     size_t const begins = ids + 3 * row_bytes, index_bytes = aligned((panel_texts_k + 1) * sizeof(size_t));
     size_t const pooled = begins + 2 * index_bytes;
     size_t const dense = pooled + aligned(panel_texts_k * pooled_width * sizeof(float));
-    size_t const gemm = dense + 2 * dense_bytes;
+    size_t const vector = dense + 2 * dense_bytes;
     if (memory)
         *panel = (panel_t){
             .call = call,
@@ -107,16 +108,34 @@ static size_t lay_out(call_t *call, char *memory, panel_t *panel) {
             .pooled = (float *)(memory + pooled),
             .dense = {{memory + dense, (panel_texts_k + uform_row_step_k) * 64},
                 {memory + dense + dense_bytes, (panel_texts_k + uform_row_step_k) * 64}},
+            .vector = (float *)(memory + vector),
         };
-    return gemm;
+    return vector + aligned(widest * sizeof(float));
+}
+
+static char *panel_line(uform_panels_t panels, size_t column, size_t text) {
+    return (char *)panels.data + column / 16 * panels.stride_bytes + text * 64;
 }
 
 static void to_panels(panel_t *panel, size_t width) {
     size_t const padded = uform_padded_width_(width);
     for (size_t text = 0; text < panel->batch.text_count; ++text)
         for (size_t column = 0; column < padded; column += 16)
-            memcpy((char *)panel->dense[0].data + column / 16 * panel->dense[0].stride_bytes + text * 64,
-                panel->pooled + text * padded + column, 64);
+            memcpy(panel_line(panel->dense[0], column, text), panel->pooled + text * padded + column, 64);
+}
+
+// Copies a text's vector out of f32 panels; `vector` has room for the padded width.
+static void from_panels(uform_panels_t panels, size_t text, size_t width, float *vector) {
+    for (size_t column = 0; column < width; column += 16) memcpy(vector + column, panel_line(panels, column, text), 64);
+}
+
+static void normalize_panels(panel_t *panel, uform_panels_t panels, size_t width) {
+    for (size_t text = 0; text < panel->batch.text_count; ++text) {
+        from_panels(panels, text, width, panel->vector);
+        uform_normalize_vector_(panel->vector, width);
+        for (size_t column = 0; column < width; column += 16)
+            memcpy(panel_line(panels, column, text), panel->vector + column, 64);
+    }
 }
 
 // Runs the Dense layers over all texts of the panel; the answer says where their vectors are.
@@ -126,6 +145,8 @@ static uform_panels_t run_dense(panel_t *panel) {
     to_panels(panel, call->plan.pooled_width);
     for (size_t i = 0; i < directory->dense_count; ++i) {
         uform_linear_t const *linear = &call->packing->dense[i];
+        if (directory->dense[i].normalize_inputs)
+            normalize_panels(panel, panel->dense[i % 2], directory->dense[i].inputs);
         uform_gemm_call_t const product = {
             .inputs = panel->dense[i % 2],
             .weights = linear->weights,
@@ -164,11 +185,9 @@ static void write_texts(panel_t *panel) {
     if (call->model->directory.dense_count) dense = run_dense(panel);
     for (size_t text = 0; text < panel->batch.text_count; ++text) {
         float *vector = panel->pooled + text * padded;
-        float line[uform_largest_dimensions_k];
         if (dense.data) {
-            for (size_t column = 0; column < plan->dimensions; column += 16)
-                memcpy(line + column, (char const *)dense.data + column / 16 * dense.stride_bytes + text * 64, 64);
-            vector = line;
+            vector = panel->vector;
+            from_panels(dense, text, plan->dimensions, vector);
         }
         if (plan->normalize) uform_normalize_vector_(vector, plan->dimensions);
         size_t const item = panel->items[text];

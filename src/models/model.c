@@ -127,9 +127,9 @@ static uform_status_t load(char const *directory, uform_model_options_t const *o
     if (!status) status = choose_precision(options, model->cpu_class, &model->precision);
     if (!status) status = uform_directory_open_(directory, &model->directory);
     if (status) return status;
-    model->pooled_width = model->directory.sizes.width * model->directory.pooling_count;
-    model->dimensions = model->directory.dense_count ? model->directory.dense[model->directory.dense_count - 1].outputs
-                                                     : model->pooled_width;
+    uform_directory_t const *read = &model->directory;
+    model->pooled_width = read->sizes.width * read->pooling_count;
+    model->full_dimensions = read->dense_count ? read->dense[read->dense_count - 1].outputs : model->pooled_width;
     uform_model_packing_t const *packing;
     status = uform_model_packing_(model, uform_kernels_(model->cpu_class), &packing);
     if (status) uform_directory_close_(&model->directory);
@@ -189,7 +189,9 @@ uform_status_t uform_model_describe(uform_model_t model, uform_model_description
     *description = (uform_model_description_t){
         .precision = model->precision,
         .cpu_class = model->cpu_class,
-        .dimensions = model->dimensions,
+        .dimensions = directory->truncate_dimensions && directory->truncate_dimensions < model->full_dimensions
+                          ? directory->truncate_dimensions
+                          : model->full_dimensions,
         .width = directory->sizes.width,
         .layers = directory->sizes.layers,
         .heads = directory->sizes.heads,

@@ -32,7 +32,7 @@ struct uform_model_s {
     uform_scalar_t precision;
     uform_cpu_class_t cpu_class; ///< of the first packing
     size_t pooled_width;         ///< before the Dense layers, with the directory's pooling
-    size_t dimensions;           ///< of an embedding, with the directory's pooling
+    size_t full_dimensions;      ///< of an embedding, with the directory's pooling, before any cut
     pthread_mutex_t lock;
     uform_model_packing_t *packings; ///< under the lock; entries never change or leave
     uform_model_buffer_t *buffers;   ///< under the lock
