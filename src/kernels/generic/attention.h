@@ -11,7 +11,7 @@
  *      scores   panels [rows of a block, keys] f32; the softmax is done in place
  *      weights  panels [rows of a block, keys] bf16; bf16 only
  *
- *  Keys past the text's end are zeros here whatever lies there, and their weights are zeros too.
+ *  What lies past the text's end in its last vector of keys gets weights of zero; further keys are zeros.
  */
 #ifndef UFORM_KERNELS_GENERIC_ATTENTION_H
 #define UFORM_KERNELS_GENERIC_ATTENTION_H
@@ -34,9 +34,9 @@ typedef struct attention_plan_t {
     char *packed_keys, *packed_values, *scores, *weights;
 } attention_plan_t;
 
+/// Whole blocks, and whole lines of bf16 weights.
 static inline size_t attention_keys(size_t length) {
-    // Whole lines of bf16 too.
-    return (length + 31) / 32 * 32;
+    return (length + uform_row_step_k - 1) / uform_row_step_k * uform_row_step_k;
 }
 
 static inline size_t attention_bytes(size_t length, size_t head_width, bool bf16) {
@@ -67,17 +67,15 @@ UFORM_INLINED void attention_pack_keys(attention_plan_t const *plan, size_t head
     for (size_t key = 0; key < plan->keys; key += vector_lanes_k) {
         char *const target = plan->packed_keys + key / block_columns_k * plan->depth * attention_step_bytes_k +
                              key % block_columns_k * sizeof(float);
-        for (size_t panel = 0; panel < panels; ++panel) {
-            char const *source = attention_lines(plan, &plan->call->keys, head * panels + panel) + key * 64;
-            char rest[vector_lanes_k * 64] __attribute__((aligned(64)));
-            if (length < key + vector_lanes_k) {
-                memset(rest, 0, sizeof(rest));
-                if (key < length) memcpy(rest, source, (length - key) * 64);
-                source = rest;
-            }
-            for (size_t i = 0; i < vector_line_k; i += vector_lanes_k)
-                vector_transpose(source + i * sizeof(float), 64,
-                    target + (panel * vector_line_k + i) * attention_step_bytes_k, attention_step_bytes_k);
+        for (size_t step = 0; step < plan->depth; step += vector_lanes_k) {
+            size_t const panel = head * panels + step / vector_line_k;
+            char const *const source =
+                attention_lines(plan, &plan->call->keys, panel) + key * 64 + step % vector_line_k * sizeof(float);
+            char *const steps = target + step * attention_step_bytes_k;
+            if (key < length) vector_transpose(source, 64, steps, attention_step_bytes_k);
+            else
+                for (size_t i = 0; i < vector_lanes_k; ++i)
+                    vector_store(steps + i * attention_step_bytes_k, vector_zero());
         }
     }
 }
@@ -132,7 +130,7 @@ UFORM_INLINED vector_t attention_weight(
     vector_t const scaled = vector_multiply(vector_subtract(x, largest), scale);
     vector_t y = bf16 ? vector_exp2_fast(scaled) : vector_exp(scaled);
     y = vector_select(vector_above(vector_set(bf16 ? -126.0f : -87.0f), scaled), vector_zero(), y);
-    return vector_select(vector_first(key < length ? length - key : 0), y, vector_zero());
+    return vector_select(vector_first(length - key), y, vector_zero());
 }
 
 /// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights
@@ -145,7 +143,8 @@ UFORM_INLINED float attention_soften(
     for (size_t key = 0; key < length; key += block_columns_k) {
         size_t const next = key + vector_lanes_k;
         vector_t const low = attention_weight(scores, stride, length, key, largest, factor, bf16);
-        vector_t const high = attention_weight(scores, stride, length, next, largest, factor, bf16);
+        vector_t high = vector_zero();
+        if (next < length) high = attention_weight(scores, stride, length, next, largest, factor, bf16);
         sums = vector_add(vector_add(sums, low), high);
         if (bf16) {
             size_t const lane = 2 * vector_line_k;

@@ -12,12 +12,9 @@
 
 enum {
     rows_at_once_k = 4,
-    rows_step_k = 2 * vector_lanes_k, ///< columns taken at once: what one rounding to bf16 takes
+    rows_unit_k = 32, ///< columns of a unit
+    rows_unit_vectors_k = rows_unit_k / vector_lanes_k,
 };
-
-static inline size_t rows_padded(size_t width) {
-    return (width + uform_width_step_k - 1) / uform_width_step_k * uform_width_step_k;
-}
 
 UFORM_INLINED char *rows_f32_at(uform_panels_t const *panels, size_t row, size_t column) {
     return (char *)panels->data + column / vector_line_k * panels->stride_bytes + row * 64 +
@@ -29,72 +26,108 @@ UFORM_INLINED char *rows_bf16_at(uform_panels_t const *panels, size_t row, size_
     return (char *)panels->data + column / lane * panels->stride_bytes + row * 64 + column % lane * sizeof(uint16_t);
 }
 
-/// The lanes from `column` on that belong to the real width.
-UFORM_INLINED vector_mask_t rows_mask(size_t width, size_t column) {
-    return vector_first(column < width ? width - column : 0);
+/// A few rows being normalised, and how far: units of two panels, which make one line of bf16.
+typedef struct rows_walk_t {
+    uform_normalize_call_t const *call;
+    size_t row;
+    char *unit;    ///< the first row's line in the unit's first panel
+    size_t column; ///< first one of the unit
+    vector_t sums[rows_at_once_k], means[rows_at_once_k], squares[rows_at_once_k], factors[rows_at_once_k];
+} rows_walk_t;
+
+/// One pass over one unit; in the last one only the first `width` columns may count.
+typedef void (*rows_pass_t)(rows_walk_t *walk, size_t count, bool masked, bool bf16);
+
+/// Vector `v` of a unit in the walk's row `r`.
+UFORM_INLINED char *rows_unit_at(rows_walk_t const *walk, size_t v, size_t r) {
+    return walk->unit + v * vector_lanes_k / vector_line_k * walk->call->residual.stride_bytes +
+           v * vector_lanes_k % vector_line_k * sizeof(float) + r * 64;
 }
 
-/// Means of `count` rows, and what one over the deviation is.
-UFORM_INLINED void rows_moments(
-    uform_normalize_call_t const *call, size_t row, size_t count, vector_t *means, vector_t *factors) {
-    size_t const padded = rows_padded(call->width);
-    vector_t sums[rows_at_once_k], squares[rows_at_once_k];
-    UFORM_UNROLLED
-    for (size_t r = 0; r < count; ++r) sums[r] = squares[r] = vector_zero();
-    for (size_t column = 0; column < padded; column += vector_lanes_k) {
-        vector_mask_t const mask = rows_mask(call->width, column);
-        UFORM_UNROLLED
-        for (size_t r = 0; r < count; ++r) {
-            vector_t const x = vector_load(rows_f32_at(&call->residual, row + r, column));
-            sums[r] = vector_add(sums[r], vector_select(mask, x, vector_zero()));
-        }
-    }
-    UFORM_UNROLLED
-    for (size_t r = 0; r < count; ++r) means[r] = vector_set(vector_sum(sums[r]) / (float)call->width);
-    for (size_t column = 0; column < padded; column += vector_lanes_k) {
-        vector_mask_t const mask = rows_mask(call->width, column);
-        UFORM_UNROLLED
-        for (size_t r = 0; r < count; ++r) {
-            vector_t const x = vector_load(rows_f32_at(&call->residual, row + r, column));
-            vector_t const difference = vector_select(mask, vector_subtract(x, means[r]), vector_zero());
-            squares[r] = vector_fma(difference, difference, squares[r]);
-        }
-    }
-    UFORM_UNROLLED
-    for (size_t r = 0; r < count; ++r)
-        factors[r] = vector_set(1.0f / sqrtf(vector_sum(squares[r]) / (float)call->width + call->epsilon));
+/// `x`, or zeros beyond the real width.
+UFORM_INLINED vector_t rows_within(rows_walk_t const *walk, size_t v, vector_t x, bool masked) {
+    size_t const column = walk->column + v * vector_lanes_k, width = walk->call->width;
+    return masked ? vector_select(vector_first(column < width ? width - column : 0), x, vector_zero()) : x;
 }
 
-/// The normalised numbers of one vector; the padding becomes zeros even in a row of NaNs.
-UFORM_INLINED vector_t rows_normalized(uform_normalize_call_t const *call, size_t row, size_t column, vector_t mean,
-    vector_t factor, vector_t gain, vector_t shift) {
-    vector_t const x = vector_load(rows_f32_at(&call->residual, row, column));
-    vector_t const y = vector_fma(vector_multiply(vector_subtract(x, mean), factor), gain, shift);
-    return vector_select(rows_mask(call->width, column), y, vector_zero());
+UFORM_INLINED void rows_pass_sums(rows_walk_t *walk, size_t count, bool masked, bool bf16) {
+    (void)bf16;
+    UFORM_UNROLLED
+    for (size_t v = 0; v < rows_unit_vectors_k; ++v) {
+        UFORM_UNROLLED
+        for (size_t r = 0; r < count; ++r)
+            walk->sums[r] =
+                vector_add(walk->sums[r], rows_within(walk, v, vector_load(rows_unit_at(walk, v, r)), masked));
+    }
+}
+
+UFORM_INLINED void rows_pass_squares(rows_walk_t *walk, size_t count, bool masked, bool bf16) {
+    (void)bf16;
+    UFORM_UNROLLED
+    for (size_t v = 0; v < rows_unit_vectors_k; ++v) {
+        UFORM_UNROLLED
+        for (size_t r = 0; r < count; ++r) {
+            vector_t const x = vector_load(rows_unit_at(walk, v, r));
+            vector_t const difference = rows_within(walk, v, vector_subtract(x, walk->means[r]), masked);
+            walk->squares[r] = vector_fma(difference, difference, walk->squares[r]);
+        }
+    }
+}
+
+/// Normalises, rounds, stores; the padding becomes zeros even in a row of NaNs.
+UFORM_INLINED void rows_pass_store(rows_walk_t *walk, size_t count, bool masked, bool bf16) {
+    uform_normalize_call_t const *const call = walk->call;
+    UFORM_UNROLLED
+    for (size_t v = 0; v < rows_unit_vectors_k; v += 2) {
+        size_t const column = walk->column + v * vector_lanes_k;
+        vector_t gain[2], shift[2], bias[2], y[2];
+        UFORM_UNROLLED
+        for (size_t i = 0; i < 2; ++i) {
+            size_t const first = column + i * vector_lanes_k;
+            gain[i] = vector_load(call->gain + first), shift[i] = vector_load(call->shift + first);
+            bias[i] = call->next_bias ? vector_load(call->next_bias + first) : vector_zero();
+        }
+        UFORM_UNROLLED
+        for (size_t r = 0; r < count; ++r) {
+            UFORM_UNROLLED
+            for (size_t i = 0; i < 2; ++i) {
+                char *const place = rows_unit_at(walk, v + i, r);
+                vector_t const x = vector_subtract(vector_load(place), walk->means[r]);
+                y[i] = rows_within(
+                    walk, v + i, vector_fma(vector_multiply(x, walk->factors[r]), gain[i], shift[i]), masked);
+                vector_store(place, vector_add(y[i], bias[i]));
+                vector_prefetch_near(place + count * 64);
+                if (!bf16) vector_store(rows_f32_at(&call->outputs, walk->row + r, column + i * vector_lanes_k), y[i]);
+            }
+            if (bf16) vector_store_bf16(rows_bf16_at(&call->outputs, walk->row + r, column), y[0], y[1]);
+        }
+    }
+}
+
+UFORM_INLINED void rows_pass(rows_walk_t *walk, size_t count, bool bf16, rows_pass_t pass) {
+    uform_panels_t const *const residual = &walk->call->residual;
+    size_t const width = walk->call->width;
+    walk->unit = (char *)residual->data + walk->row * 64;
+    for (walk->column = 0; walk->column + rows_unit_k <= width; walk->column += rows_unit_k) {
+        pass(walk, count, false, bf16);
+        walk->unit += rows_unit_k / vector_line_k * residual->stride_bytes;
+    }
+    if (walk->column < width) pass(walk, count, true, bf16);
 }
 
 UFORM_INLINED void rows_normalize_few(uform_normalize_call_t const *call, size_t row, size_t count, bool bf16) {
-    vector_t means[rows_at_once_k], factors[rows_at_once_k];
-    rows_moments(call, row, count, means, factors);
-    for (size_t column = 0, padded = rows_padded(call->width); column < padded; column += rows_step_k) {
-        size_t const next = column + vector_lanes_k;
-        vector_t const low_gain = vector_load(call->gain + column), high_gain = vector_load(call->gain + next);
-        vector_t const low_shift = vector_load(call->shift + column), high_shift = vector_load(call->shift + next);
-        vector_t const low_bias = call->next_bias ? vector_load(call->next_bias + column) : vector_zero();
-        vector_t const high_bias = call->next_bias ? vector_load(call->next_bias + next) : vector_zero();
-        UFORM_UNROLLED
-        for (size_t r = 0; r < count; ++r) {
-            vector_t const low = rows_normalized(call, row + r, column, means[r], factors[r], low_gain, low_shift);
-            vector_t const high = rows_normalized(call, row + r, next, means[r], factors[r], high_gain, high_shift);
-            if (bf16) vector_store_bf16(rows_bf16_at(&call->outputs, row + r, column), low, high);
-            else {
-                vector_store(rows_f32_at(&call->outputs, row + r, column), low);
-                vector_store(rows_f32_at(&call->outputs, row + r, next), high);
-            }
-            vector_store(rows_f32_at(&call->residual, row + r, column), vector_add(low, low_bias));
-            vector_store(rows_f32_at(&call->residual, row + r, next), vector_add(high, high_bias));
-        }
-    }
+    rows_walk_t walk = {.call = call, .row = row};
+    float const width = (float)call->width;
+    UFORM_UNROLLED
+    for (size_t r = 0; r < count; ++r) walk.sums[r] = walk.squares[r] = vector_zero();
+    rows_pass(&walk, count, bf16, rows_pass_sums);
+    UFORM_UNROLLED
+    for (size_t r = 0; r < count; ++r) walk.means[r] = vector_set(vector_sum(walk.sums[r]) / width);
+    rows_pass(&walk, count, bf16, rows_pass_squares);
+    UFORM_UNROLLED
+    for (size_t r = 0; r < count; ++r)
+        walk.factors[r] = vector_set(1.0f / sqrtf(vector_sum(walk.squares[r]) / width + call->epsilon));
+    rows_pass(&walk, count, bf16, rows_pass_store);
 }
 
 UFORM_INLINED void rows_normalize(uform_normalize_call_t const *call, bool bf16) {
@@ -109,7 +142,8 @@ UFORM_INLINED vector_t rows_table_load(char const *row, size_t column, bool bf16
 }
 
 UFORM_INLINED void rows_lookup(uform_lookup_call_t const *call, bool bf16) {
-    size_t const padded = rows_padded(call->width), stride = padded * (bf16 ? sizeof(uint16_t) : sizeof(float));
+    size_t const padded = (call->width + uform_width_step_k - 1) / uform_width_step_k * uform_width_step_k;
+    size_t const stride = padded * (bf16 ? sizeof(uint16_t) : sizeof(float));
     for (size_t row = 0; row < call->rows; ++row) {
         char const *const words = (char const *)call->words + call->ids[row] * stride;
         char const *const types = (char const *)call->types + call->type_ids[row] * stride;
@@ -117,8 +151,9 @@ UFORM_INLINED void rows_lookup(uform_lookup_call_t const *call, bool bf16) {
         for (size_t column = 0; column < padded; column += vector_lanes_k) {
             vector_t sum = vector_add(rows_table_load(words, column, bf16), rows_table_load(types, column, bf16));
             sum = vector_add(sum, rows_table_load(positions, column, bf16));
-            vector_store(rows_f32_at(&call->residual, row, column),
-                vector_select(rows_mask(call->width, column), sum, vector_zero()));
+            size_t const left = column < call->width ? call->width - column : 0;
+            vector_store(
+                rows_f32_at(&call->residual, row, column), vector_select(vector_first(left), sum, vector_zero()));
         }
     }
 }
