@@ -27,28 +27,28 @@ UFORM_PUBLIC char const *uform_capabilities_available(void);
  */
 typedef struct uform_cpu_class_description_t {
     uform_cpu_class_t cpu_class;
-    bool compiled;        ///< this build holds kernels for it
-    bool available;       ///< compiled, and processor and operating system offer all it needs
-    bool chosen;          ///< what zero derives on this machine (`UFORM_CPU_CLASS` considered)
-    char reason[256];     ///< why it is not available, e.g. "the processor lacks amx_tile, amx_bf16"; empty if it is
+    bool compiled;    ///< this build holds kernels for it
+    bool available;   ///< compiled, and processor and operating system offer all it needs
+    bool chosen;      ///< what zero derives on this machine (`UFORM_CPU_CLASS` considered)
+    char reason[256]; ///< why it is not available, e.g. "the processor lacks amx_tile, amx_bf16"; empty if it is
 } uform_cpu_class_description_t;
 
 /**
  *  Describes the class; `invalid_argument` outside 1..18. Thread-safe.
  */
-UFORM_PUBLIC uform_status_t uform_cpu_class_describe(uform_cpu_class_t cpu_class,
-    uform_cpu_class_description_t *description) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_cpu_class_describe(
+    uform_cpu_class_t cpu_class, uform_cpu_class_description_t *description) UFORM_MUST_CHECK;
 
 /**
  *  What the process may use of this machine.
  */
 typedef struct uform_machine_description_t {
-    char processor[128];            ///< the processor's own name; empty where it gives none
-    size_t cores_online;            ///< logical processors online
-    size_t cores_allowed;           ///< logical processors in the process's affinity mask
-    double cores_quota;             ///< the tightest cgroup CPU quota up the tree, in cores; zero without one
-    size_t threads_default;         ///< what zero threads means here
-    uform_cpu_class_t cpu_class;    ///< what zero derives
+    char processor[128];         ///< the processor's own name; empty where it gives none
+    size_t cores_online;         ///< logical processors online
+    size_t cores_allowed;        ///< logical processors in the process's affinity mask
+    double cores_quota;          ///< the tightest cgroup CPU quota up the tree, in cores; zero without one
+    size_t threads_default;      ///< what zero threads means here
+    uform_cpu_class_t cpu_class; ///< what zero derives
 } uform_machine_description_t;
 
 /**

@@ -31,7 +31,7 @@ typedef enum uform_switch_t {
  *  How token vectors become one vector. Several modes at once are concatenated in ascending order of bit, as
  *  sentence-transformers does. Zero leaves it to the directory.
  */
-#define UFORM_POOLINGS(row)                                                                                    \
+#define UFORM_POOLINGS(row)                                                                                            \
     row(cls, 1) row(max, 2) row(mean, 4) row(mean_sqrt_len, 8) row(weightedmean, 16) row(lasttoken, 32)
 
 typedef enum uform_pooling_t {
@@ -52,9 +52,9 @@ UFORM_PUBLIC uform_status_t uform_pooling_parse(char const *token, uint32_t *poo
  *  Options at load. Zero the struct and set `size` to its size; every zero means the default.
  */
 typedef struct uform_model_options_t {
-    size_t size;                    ///< sizeof(uform_model_options_t), so that the struct can grow
-    uform_scalar_t precision;       ///< f32 or bf16; zero derives: bf16 where the class multiplies it natively, else f32
-    uform_cpu_class_t cpu_class;    ///< whose pack format the weights take; zero derives the machine's own
+    size_t size;                 ///< sizeof(uform_model_options_t), so that the struct can grow
+    uform_scalar_t precision;    ///< f32 or bf16; zero derives: bf16 where the class multiplies it natively, else f32
+    uform_cpu_class_t cpu_class; ///< whose pack format the weights take; zero derives the machine's own
 } uform_model_options_t;
 
 /**
@@ -78,75 +78,75 @@ UFORM_PUBLIC void uform_model_free(uform_model_t model);
  *  What a model is, after the directory and the load options were followed.
  */
 typedef struct uform_model_description_t {
-    char architecture[32];          ///< e.g. "bert"
-    char activation[32];            ///< e.g. "gelu"
-    uform_scalar_t precision;       ///< what its weights are packed in
-    uform_cpu_class_t cpu_class;    ///< whose pack format they have
-    size_t dimensions;              ///< length of an embedding
-    size_t width;                   ///< hidden size
+    char architecture[32];       ///< e.g. "bert"
+    char activation[32];         ///< e.g. "gelu"
+    uform_scalar_t precision;    ///< what its weights are packed in
+    uform_cpu_class_t cpu_class; ///< whose pack format they have
+    size_t dimensions;           ///< length of an embedding
+    size_t width;                ///< hidden size
     size_t layers;
     size_t heads;
     size_t feed_forward_width;
     size_t vocabulary_count;
-    size_t max_tokens;              ///< length limit in tokens, special ones included
-    uint32_t pooling;               ///< bits of uform_pooling_t
-    size_t dense_count;             ///< Dense layers behind the pooling
-    bool normalize;                 ///< embeddings have length one
+    size_t max_tokens;  ///< length limit in tokens, special ones included
+    uint32_t pooling;   ///< bits of uform_pooling_t
+    size_t dense_count; ///< Dense layers behind the pooling
+    bool normalize;     ///< embeddings have length one
     size_t prompt_count;
-    char default_prompt[64];        ///< the default prompt's name; empty without one
-    size_t weights_bytes;           ///< memory the packed weights take
-    double flops_per_token;         ///< multiplications and additions of the matrices a token passes, attention excluded
+    char default_prompt[64]; ///< the default prompt's name; empty without one
+    size_t weights_bytes;    ///< memory the packed weights take
+    double flops_per_token;  ///< multiplications and additions of the matrices a token passes, attention excluded
 } uform_model_description_t;
 
-UFORM_PUBLIC uform_status_t uform_model_describe(uform_model_t model, uform_model_description_t *description)
-    UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_model_describe(
+    uform_model_t model, uform_model_description_t *description) UFORM_MUST_CHECK;
 
 /**
  *  The prompt at a position below `prompt_count`: its name and text. They live as long as the model. Thread-safe.
  */
-UFORM_PUBLIC uform_status_t uform_model_prompt(uform_model_t model, size_t index, char const **name, char const **text)
-    UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_model_prompt(
+    uform_model_t model, size_t index, char const **name, char const **text) UFORM_MUST_CHECK;
 
 /**
  *  A text: UTF-8, NUL bytes allowed. Invalid sequences are replaced by U+FFFD, as Python's "replace" does.
  */
 typedef struct uform_text_t {
     char const *data;
-    size_t length;      ///< bytes
+    size_t length; ///< bytes
 } uform_text_t;
 
 /**
  *  Options of one call. Zero the struct and set `size` to its size; every zero means what the directory says.
  */
 typedef struct uform_encode_options_t {
-    size_t size;                        ///< sizeof(uform_encode_options_t)
-    uform_scalar_t scalar;              ///< type of the embeddings: f32 (the default), f16, bf16, i8, b1
-    size_t dimensions;                  ///< keep the first so many, re-normalised when normalising; zero keeps all
+    size_t size;           ///< sizeof(uform_encode_options_t)
+    uform_scalar_t scalar; ///< type of the embeddings: f32 (the default), f16, bf16, i8, b1
+    size_t dimensions;     ///< keep the first so many, re-normalised when normalising; zero keeps all
     uform_switch_t normalize;
-    uint32_t pooling;                   ///< bits of uform_pooling_t
-    char const *prompt_name;            ///< a prompt of the directory by name; `not_found` when there is none
-    char const *prompt;                 ///< text put before every text; wins over `prompt_name`; "" for none at all
-    size_t max_tokens;                  ///< tokens a text may have, special ones included; at most the model's positions
-    bool truncate_left;                 ///< drop tokens at the start of a long text instead of at its end
-    bool literal_specials;              ///< special tokens typed in a text are ordinary text
+    uint32_t pooling;        ///< bits of uform_pooling_t
+    char const *prompt_name; ///< a prompt of the directory by name; `not_found` when there is none
+    char const *prompt;      ///< text put before every text; wins over `prompt_name`; "" for none at all
+    size_t max_tokens;       ///< tokens a text may have, special ones included; at most the model's positions
+    bool truncate_left;      ///< drop tokens at the start of a long text instead of at its end
+    bool literal_specials;   ///< special tokens typed in a text are ordinary text
 } uform_encode_options_t;
 
 /**
  *  What became of one item.
  */
 typedef struct uform_item_report_t {
-    uform_status_t status;      ///< why its row is null, or ok
-    uint32_t token_count;       ///< tokens encoded, special ones included
-    bool truncated;             ///< the text was longer than the limit
+    uform_status_t status; ///< why its row is null, or ok
+    uint32_t token_count;  ///< tokens encoded, special ones included
+    bool truncated;        ///< the text was longer than the limit
 } uform_item_report_t;
 
 /**
  *  What became of a call. Set `size`, and `items` to an array of `count` items or NULL; the rest is filled in.
  */
 typedef struct uform_encode_report_t {
-    size_t size;                    ///< sizeof(uform_encode_report_t)
-    uform_item_report_t *items;     ///< [count], the caller's; may be NULL
-    size_t token_count;             ///< over all items
+    size_t size;                ///< sizeof(uform_encode_report_t)
+    uform_item_report_t *items; ///< [count], the caller's; may be NULL
+    size_t token_count;         ///< over all items
     size_t truncated_count;
     size_t failed_count;
 } uform_encode_report_t;
@@ -164,9 +164,9 @@ typedef struct uform_encode_report_t {
  *  A text that fails gets a null row (NaN in f32, f16 and bf16, zeros in i8 and b1), its own status in the report, and the call goes
  *  on; the call's status is then the first failing item's. Thread-safe: models and executors may be shared.
  */
-UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
-    size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
-    uform_encode_report_t *report) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor,
+    uform_text_t const *texts, size_t count, uform_encode_options_t const *options, void *embeddings,
+    size_t stride_bytes, uform_encode_report_t *report) UFORM_MUST_CHECK;
 
 /**
  *  The ids the model would be given for a text, special tokens included, prompt and truncation applied as in `uform_encode_texts`.
@@ -175,8 +175,8 @@ UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_execut
  *  @param count    Receives how many there are, which may exceed the capacity.
  *  Thread-safe.
  */
-UFORM_PUBLIC uform_status_t uform_tokenize(uform_model_t model, uform_text_t text, uform_encode_options_t const *options,
-    uint32_t *ids, size_t capacity, size_t *count) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_tokenize(uform_model_t model, uform_text_t text,
+    uform_encode_options_t const *options, uint32_t *ids, size_t capacity, size_t *count) UFORM_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -19,19 +19,16 @@ extern "C" {
 /**
  *  The one table of statuses: name, value, and what it means. Every binding asks C for names and texts.
  */
-#define UFORM_STATUSES(row)                                                                                   \
-    row(ok, 0, "success")                                                                                     \
-    row(invalid_argument, 1, "an argument is out of its documented range")                                    \
-    row(unsupported, 2, "this build, machine or model cannot do it")                                          \
-    row(contended, 3, "the executor or its table of deferred calls is in use")                                \
-    row(out_of_memory, 4, "memory could not be allocated")                                                    \
-    row(not_found, 5, "a file, a key or a name does not exist")                                               \
-    row(io_failed, 6, "reading or writing failed")                                                            \
-    row(malformed, 7, "a file or an input is broken")                                                         \
-    row(mismatched, 8, "objects that do not belong together")                                                 \
-    row(timed_out, 9, "the time given was not enough")                                                        \
-    row(device_failed, 10, "a device reported a fault")                                                       \
-    row(not_finite, 11, "a result holds a NaN or an infinity")
+#define UFORM_STATUSES(row)                                                                                            \
+    row(ok, 0, "success") row(invalid_argument, 1, "an argument is out of its documented range")                       \
+        row(unsupported, 2, "this build, machine or model cannot do it")                                               \
+            row(contended, 3, "the executor or its table of deferred calls is in use") row(out_of_memory, 4,           \
+                "memory could not be allocated") row(not_found, 5, "a file, a key or a name does not exist")           \
+                row(io_failed, 6, "reading or writing failed") row(malformed, 7, "a file or an input is broken")       \
+                    row(mismatched, 8, "objects that do not belong together")                                          \
+                        row(timed_out, 9, "the time given was not enough")                                             \
+                            row(device_failed, 10, "a device reported a fault")                                        \
+                                row(not_finite, 11, "a result holds a NaN or an infinity")
 
 typedef enum uform_status_t {
 #define UFORM_STATUS_ROW_(name, value, text) uform_status_##name##_k = value,

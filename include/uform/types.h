@@ -29,11 +29,11 @@ typedef enum uform_scalar_t {
 /**
  *  The CPU families with tuned variants; zero means "derive the machine's own".
  */
-#define UFORM_CPU_CLASSES(row)                                                                                 \
-    row(serial, 1) row(intel_haswell, 2) row(intel_sierra, 3) row(intel_skylake, 4) row(intel_icelake, 5)      \
-    row(amd_genoa, 6) row(intel_sapphire, 7) row(intel_granite, 8) row(intel_diamond, 9) row(aws_g2, 10)       \
-    row(apple_m2, 11) row(apple_m4, 12) row(aws_g5, 13) row(nvidia_vera, 14) row(alibaba_c930, 15)             \
-    row(wasm32_v128, 16) row(wasm64_extended, 17) row(monoversioned, 18)
+#define UFORM_CPU_CLASSES(row)                                                                                         \
+    row(serial, 1) row(intel_haswell, 2) row(intel_sierra, 3) row(intel_skylake, 4) row(intel_icelake, 5)              \
+        row(amd_genoa, 6) row(intel_sapphire, 7) row(intel_granite, 8) row(intel_diamond, 9) row(aws_g2, 10)           \
+            row(apple_m2, 11) row(apple_m4, 12) row(aws_g5, 13) row(nvidia_vera, 14) row(alibaba_c930, 15)             \
+                row(wasm32_v128, 16) row(wasm64_extended, 17) row(monoversioned, 18)
 
 typedef enum uform_cpu_class_t {
     uform_cpu_class_derived_k = 0,
@@ -45,10 +45,10 @@ typedef enum uform_cpu_class_t {
 /**
  *  The GPU families with tuned variants; zero means "derive the device's own".
  */
-#define UFORM_GPU_CLASSES(row)                                                                                 \
-    row(nvidia_ampere, 1) row(nvidia_ada, 2) row(nvidia_hopper, 3) row(nvidia_blackwell, 4)                    \
-    row(nvidia_blackwell_rtx, 5) row(nvidia_rubin, 6) row(amd_cdna3, 7) row(amd_cdna4, 8) row(amd_cdna5, 9)    \
-    row(apple_metal7, 10) row(apple_metal9, 11) row(apple_metal10, 12)
+#define UFORM_GPU_CLASSES(row)                                                                                         \
+    row(nvidia_ampere, 1) row(nvidia_ada, 2) row(nvidia_hopper, 3) row(nvidia_blackwell, 4)                            \
+        row(nvidia_blackwell_rtx, 5) row(nvidia_rubin, 6) row(amd_cdna3, 7) row(amd_cdna4, 8) row(amd_cdna5, 9)        \
+            row(apple_metal7, 10) row(apple_metal9, 11) row(apple_metal10, 12)
 
 typedef enum uform_gpu_class_t {
     uform_gpu_class_derived_k = 0,

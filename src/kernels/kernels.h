@@ -29,28 +29,28 @@
 #include "uform/types.h"
 
 enum {
-    uform_row_step_k = 32,      ///< rows are padded to a multiple of this
-    uform_width_step_k = 32,    ///< widths are padded to a multiple of this
+    uform_row_step_k = 32,   ///< rows are padded to a multiple of this
+    uform_width_step_k = 32, ///< widths are padded to a multiple of this
 };
 
 /// A matrix in panels; see above. f32 panels are 16 elements wide, bf16 panels 32.
 typedef struct uform_panels_t {
-    void *data;             ///< aligned to 64 bytes
-    size_t stride_bytes;    ///< from one panel to the next, a multiple of 64
+    void *data;          ///< aligned to 64 bytes
+    size_t stride_bytes; ///< from one panel to the next, a multiple of 64
 } uform_panels_t;
 
 /// Element-wise functions; `gelu` is the erf form, `gelu_tanh` the tanh form (gelu_new, gelu_pytorch_tanh, gelu_fast),
 /// `gelu_clipped` the erf form kept within -10 and 10.
-#define UFORM_ACTIVATIONS(row)                                                                                 \
-    row(identity) row(gelu) row(gelu_tanh) row(quick_gelu) row(relu) row(relu6) row(silu) row(mish) row(tanh)  \
-    row(sigmoid) row(elu) row(selu) row(leaky_relu) row(softplus) row(relu_squared) row(laplace)               \
-    row(gelu_clipped) row(hardswish) row(sqrt_softplus)
+#define UFORM_ACTIVATIONS(row)                                                                                         \
+    row(identity) row(gelu) row(gelu_tanh) row(quick_gelu) row(relu) row(relu6) row(silu) row(mish) row(tanh)          \
+        row(sigmoid) row(elu) row(selu) row(leaky_relu) row(softplus) row(relu_squared) row(laplace) row(gelu_clipped) \
+            row(hardswish) row(sqrt_softplus)
 
 typedef enum uform_activation_t {
 #define UFORM_ACTIVATION_ROW_(name) uform_activation_##name##_k,
     UFORM_ACTIVATIONS(UFORM_ACTIVATION_ROW_)
 #undef UFORM_ACTIVATION_ROW_
-    uform_activation_count_k
+        uform_activation_count_k
 } uform_activation_t;
 
 /**
@@ -59,28 +59,28 @@ typedef enum uform_activation_t {
  *  padded end of the matrix.
  */
 typedef struct uform_gemm_call_t {
-    uform_panels_t inputs;      ///< [rows, depth] of the group's scalar, panel 0 holding depth 0
-    void const *weights;        ///< packed by the same group
-    size_t columns, depth;      ///< of the whole packed matrix, padded to `uform_width_step_k`
+    uform_panels_t inputs; ///< [rows, depth] of the group's scalar, panel 0 holding depth 0
+    void const *weights;   ///< packed by the same group
+    size_t columns, depth; ///< of the whole packed matrix, padded to `uform_width_step_k`
     size_t column_begin, column_end;
     size_t depth_begin, depth_end;
-    size_t rows;                ///< not padded
+    size_t rows; ///< not padded
     /// Accumulating: outputs are f32 panels and the product is added to what they hold; bias and activation are ignored.
     /// Else outputs are panels of the group's scalar and receive activation(product + bias).
     bool accumulate;
-    float const *bias;          ///< [columns], padded with zeros, aligned to 64 bytes; never NULL unless accumulating
+    float const *bias; ///< [columns], padded with zeros, aligned to 64 bytes; never NULL unless accumulating
     uform_activation_t activation;
-    uform_panels_t outputs;     ///< [rows, columns], panel 0 holding column 0 of the whole matrix
-    void *scratch;              ///< the group's `scratch_bytes`, aligned to 64 bytes, the calling thread's own
+    uform_panels_t outputs; ///< [rows, columns], panel 0 holding column 0 of the whole matrix
+    void *scratch;          ///< the group's `scratch_bytes`, aligned to 64 bytes, the calling thread's own
 } uform_gemm_call_t;
 
 /**
  *  Matrix multiplication with packed weights.
  */
 typedef struct uform_gemm_t {
-    size_t column_step;     ///< granularity of column ranges, a divisor or multiple of 32
-    size_t depth_step;      ///< granularity of depth ranges
-    size_t scratch_bytes;   ///< scratch `multiply` needs
+    size_t column_step;   ///< granularity of column ranges, a divisor or multiple of 32
+    size_t depth_step;    ///< granularity of depth ranges
+    size_t scratch_bytes; ///< scratch `multiply` needs
     /// Bytes of a packed [columns, depth] matrix, both padded to `uform_width_step_k` already.
     size_t (*packed_bytes)(size_t columns, size_t depth);
     /// Packs rows [column_begin, column_begin + column_count) of a row-major f32 weight matrix [columns, depth] (as files hold
@@ -100,13 +100,13 @@ typedef struct uform_gemm_t {
  *  multiple of 32 whose padding holds zeros. Up to `uform_row_step_k` rows past the text's end may be read, and never matter.
  */
 typedef struct uform_attention_call_t {
-    uform_panels_t queries, keys, values;   ///< [rows, heads * head_width] of the group's scalar
-    uform_panels_t outputs;                 ///< likewise; rows of this text only are written
-    size_t row_begin;                       ///< the text's first row in all four
-    size_t length;                          ///< its tokens, at least one
+    uform_panels_t queries, keys, values; ///< [rows, heads * head_width] of the group's scalar
+    uform_panels_t outputs;               ///< likewise; rows of this text only are written
+    size_t row_begin;                     ///< the text's first row in all four
+    size_t length;                        ///< its tokens, at least one
     size_t heads, head_width;
     float scale;
-    void *scratch;                          ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
+    void *scratch; ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
 } uform_attention_call_t;
 
 typedef struct uform_attention_t {
@@ -121,23 +121,24 @@ typedef struct uform_attention_t {
  *      outputs = y rounded to the group's scalar;  residual = y + next_bias
  */
 typedef struct uform_normalize_call_t {
-    uform_panels_t residual;        ///< [rows, width] f32, read and written
-    uform_panels_t outputs;         ///< [rows, width] of the group's scalar
-    size_t rows, width;             ///< real width: padding is not part of the mean, and is written as zeros
+    uform_panels_t residual; ///< [rows, width] f32, read and written
+    uform_panels_t outputs;  ///< [rows, width] of the group's scalar
+    size_t rows, width;      ///< real width: padding is not part of the mean, and is written as zeros
     float epsilon;
-    float const *gain, *shift;      ///< [width] padded with zeros, aligned to 64 bytes
-    float const *next_bias;         ///< likewise; NULL for none
+    float const *gain, *shift; ///< [width] padded with zeros, aligned to 64 bytes
+    float const *next_bias;    ///< likewise; NULL for none
 } uform_normalize_call_t;
 
 /**
  *  The sum of three embedding rows: residual[row] = words[ids[row]] + positions[position_ids[row]] + types[type_ids[row]].
  */
 typedef struct uform_lookup_call_t {
-    void const *words, *positions, *types;  ///< row-major [.., padded width] of the group's scalar, rows aligned to 64 bytes
-    uint32_t const *ids, *position_ids;     ///< [rows], within the tables: the caller checked
-    uint32_t const *type_ids;               ///< [rows]
+    void const *words, *positions,
+        *types; ///< row-major [.., padded width] of the group's scalar, rows aligned to 64 bytes
+    uint32_t const *ids, *position_ids; ///< [rows], within the tables: the caller checked
+    uint32_t const *type_ids;           ///< [rows]
     size_t rows, width;
-    uform_panels_t residual;                ///< [rows, width] f32, padding written as zeros
+    uform_panels_t residual; ///< [rows, width] f32, padding written as zeros
 } uform_lookup_call_t;
 
 typedef struct uform_rows_t {
@@ -150,7 +151,7 @@ typedef struct uform_rows_t {
  *  Class `<token>` exports its own table as `uform_kernels_t const uform_kernels_<token>_table_`.
  */
 typedef struct uform_kernels_t {
-    bool compiled;      ///< this build holds the class, though it may inherit every group
+    bool compiled; ///< this build holds the class, though it may inherit every group
     uform_gemm_t const *gemm_f32, *gemm_bf16;
     uform_attention_t const *attention_f32, *attention_bf16;
     uform_rows_t const *rows_f32, *rows_bf16;
@@ -176,13 +177,19 @@ char const *uform_activation_name_(uform_activation_t activation);
 float uform_activate_(uform_activation_t activation, float x);
 
 static inline float uform_bf16_to_f32_(uint16_t half) {
-    union { uint32_t bits; float value; } u = {(uint32_t)half << 16};
+    union {
+        uint32_t bits;
+        float value;
+    } u = {(uint32_t)half << 16};
     return u.value;
 }
 
 /// To nearest even; NaN stays NaN.
 static inline uint16_t uform_f32_to_bf16_(float value) {
-    union { float value; uint32_t bits; } u = {value};
+    union {
+        float value;
+        uint32_t bits;
+    } u = {value};
     if ((u.bits & 0x7FFFFFFFu) > 0x7F800000u) return (uint16_t)((u.bits >> 16) | 0x40u);
     return (uint16_t)((u.bits + 0x7FFFu + ((u.bits >> 16) & 1u)) >> 16);
 }
