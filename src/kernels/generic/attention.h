@@ -122,15 +122,12 @@ UFORM_INLINED vector_t attention_largest(char const *scores, size_t stride, size
     return vector_set(vector_largest(largest));
 }
 
-/// The exponential of one vector of scores, zero past the text's end. What would be subnormal is zero: it could not be
-/// felt, and such factors are slow to multiply.
+/// The weights of one vector of scores, zero past the text's end.
 UFORM_INLINED vector_t attention_weight(
-    char const *scores, size_t stride, size_t length, size_t key, vector_t largest, vector_t scale, bool bf16) {
+    char const *scores, size_t stride, size_t length, size_t key, vector_t largest, vector_t factor, bool bf16) {
     vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
-    vector_t const scaled = vector_multiply(vector_subtract(x, largest), scale);
-    vector_t y = bf16 ? vector_exp2_fast(scaled) : vector_exp(scaled);
-    y = vector_select(vector_above(vector_set(bf16 ? -126.0f : -87.0f), scaled), vector_zero(), y);
-    return vector_select(vector_first(length - key), y, vector_zero());
+    vector_t const weight = vector_exp2_weight(vector_multiply(vector_subtract(x, largest), factor), bf16);
+    return vector_select(vector_first(length - key), weight, vector_zero());
 }
 
 /// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights
@@ -138,7 +135,7 @@ UFORM_INLINED vector_t attention_weight(
 UFORM_INLINED float attention_soften(
     char *scores, size_t stride, size_t length, float scale, char *weights, bool bf16) {
     vector_t const largest = attention_largest(scores, stride, length);
-    vector_t const factor = vector_set(bf16 ? scale * 1.44269504f : scale);
+    vector_t const factor = vector_set(scale * 1.44269504f);
     vector_t sums = vector_zero();
     for (size_t key = 0; key < length; key += block_columns_k) {
         size_t const next = key + vector_lanes_k;

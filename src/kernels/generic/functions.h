@@ -44,13 +44,15 @@ UFORM_INLINED vector_t vector_expm1(vector_t x) {
     return vector_fma(power, part, vector_subtract(power, vector_set(1.0f)));
 }
 
-/// 2^x with a relative error of 2.6e-6, for weights that are rounded to bf16; below 2^-126 the result is 2^-126 or
-/// less.
-UFORM_INLINED vector_t vector_exp2_fast(vector_t x) {
-    static float const terms[] = {0.999999261f, 0.693121815f, 0.240247448f, 0.0559178603f, 0.00957010176f};
-    x = vector_maximum(vector_set(-126.0f), x);
-    vector_t const n = vector_round(x);
-    return vector_scale(vector_polynomial(vector_subtract(x, n), terms, 5), n);
+/// 2^x for the weights of a softmax, x <= 0, with a relative error of 1e-7, or of 7.5e-5 for weights that are rounded
+/// to bf16. What would be subnormal is zero: it could not be felt, and such factors are slow to multiply.
+UFORM_INLINED vector_t vector_exp2_weight(vector_t x, bool bf16) {
+    static float const precise[] = {1.0f, 0.693146978f, 0.240222421f, 0.0555073374f, 0.00967151264f, 0.00132647271f};
+    static float const fast[] = {0.999928074f, 0.693260986f, 0.242611122f, 0.055171668f};
+    vector_t const bounded = vector_maximum(vector_set(-127.0f), x), n = vector_round(bounded);
+    vector_t const fraction = vector_subtract(bounded, n);
+    vector_t const power = bf16 ? vector_polynomial(fraction, fast, 4) : vector_polynomial(fraction, precise, 6);
+    return vector_select(vector_above(vector_set(-125.0f), x), vector_zero(), vector_scale(power, n));
 }
 
 /// ln(1 + x) for x in [0, 1]: 2 artanh(s) with s = x / (2 + x).
