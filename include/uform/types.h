@@ -58,12 +58,37 @@ typedef enum uform_gpu_class_t {
 } uform_gpu_class_t;
 
 /**
- *  A type's or a class's token, e.g. "intel_sapphire"; "derived" for zero, "unknown" outside the enumeration.
- *  Static storage, thread-safe.
+ *  The GPU vendors one binary drives at once.
+ */
+#define UFORM_GPU_VENDORS(row) row(nvidia, 1) row(amd, 2) row(apple, 3)
+
+typedef enum uform_gpu_vendor_t {
+#define UFORM_GPU_VENDOR_ROW_(name, value) uform_gpu_vendor_##name##_k = value,
+    UFORM_GPU_VENDORS(UFORM_GPU_VENDOR_ROW_)
+#undef UFORM_GPU_VENDOR_ROW_
+} uform_gpu_vendor_t;
+
+/**
+ *  How NVLink domains reduce: in the switch through multicast memory, or by every member reading its peers in a fixed
+ *  order, with bit-identical results.
+ */
+#define UFORM_MULTIMEM_TIERS(row) row(switch_reduced, 0) row(peer_read, 1)
+
+typedef enum uform_multimem_tier_t {
+#define UFORM_MULTIMEM_TIER_ROW_(name, value) uform_multimem_tier_##name##_k = value,
+    UFORM_MULTIMEM_TIERS(UFORM_MULTIMEM_TIER_ROW_)
+#undef UFORM_MULTIMEM_TIER_ROW_
+} uform_multimem_tier_t;
+
+/**
+ *  A type's or a class's token, e.g. "intel_sapphire"; "derived" for zero where zero derives, "unknown" outside the
+ *  enumeration. Static storage, thread-safe.
  */
 UFORM_PUBLIC char const *uform_scalar_name(uform_scalar_t scalar);
 UFORM_PUBLIC char const *uform_cpu_class_name(uform_cpu_class_t cpu_class);
 UFORM_PUBLIC char const *uform_gpu_class_name(uform_gpu_class_t gpu_class);
+UFORM_PUBLIC char const *uform_gpu_vendor_name(uform_gpu_vendor_t gpu_vendor);
+UFORM_PUBLIC char const *uform_multimem_tier_name(uform_multimem_tier_t multimem_tier);
 
 /**
  *  The inverse of `_name`: exact tokens only, "derived" excepted. `not_found` names the token; the output is then zero.
@@ -72,6 +97,9 @@ UFORM_PUBLIC char const *uform_gpu_class_name(uform_gpu_class_t gpu_class);
 UFORM_PUBLIC uform_status_t uform_scalar_parse(char const *token, uform_scalar_t *scalar) UFORM_MUST_CHECK;
 UFORM_PUBLIC uform_status_t uform_cpu_class_parse(char const *token, uform_cpu_class_t *cpu_class) UFORM_MUST_CHECK;
 UFORM_PUBLIC uform_status_t uform_gpu_class_parse(char const *token, uform_gpu_class_t *gpu_class) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_gpu_vendor_parse(char const *token, uform_gpu_vendor_t *gpu_vendor) UFORM_MUST_CHECK;
+UFORM_PUBLIC uform_status_t uform_multimem_tier_parse(
+    char const *token, uform_multimem_tier_t *multimem_tier) UFORM_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -49,6 +49,32 @@ static void classes_parse_back(void **state) {
     assert_string_equal(uform_scalar_name((uform_scalar_t)6), "unknown");
 }
 
+static void vendors_and_tiers_parse_back(void **state) {
+    (void)state;
+    static char const *const vendors[] = {"unknown", "nvidia", "amd", "apple", "unknown"};
+    for (int value = 0; value <= 4; ++value) {
+        bool const known = value >= 1 && value <= 3;
+        uform_gpu_vendor_t parsed = uform_gpu_vendor_amd_k;
+        assert_string_equal(uform_gpu_vendor_name((uform_gpu_vendor_t)value), vendors[value]);
+        assert_int_equal(
+            uform_gpu_vendor_parse(vendors[value], &parsed), known ? uform_status_ok_k : uform_status_not_found_k);
+        assert_int_equal(parsed, known ? value : 0);
+    }
+    // The one enumeration whose zero is a value of its own.
+    static char const *const tiers[] = {"switch_reduced", "peer_read", "unknown"};
+    for (int value = 0; value <= 2; ++value) {
+        uform_multimem_tier_t parsed = uform_multimem_tier_peer_read_k;
+        assert_string_equal(uform_multimem_tier_name((uform_multimem_tier_t)value), tiers[value]);
+        assert_int_equal(
+            uform_multimem_tier_parse(tiers[value], &parsed), value < 2 ? uform_status_ok_k : uform_status_not_found_k);
+        assert_int_equal(parsed, value < 2 ? value : 0);
+    }
+    assert_non_null(strstr(uform_last_detail(), "switch_reduced, peer_read"));
+    uform_multimem_tier_t tier = uform_multimem_tier_peer_read_k;
+    assert_int_equal(uform_multimem_tier_parse(NULL, &tier), uform_status_invalid_argument_k);
+    assert_int_equal(tier, 0);
+}
+
 static void unknown_tokens_are_named(void **state) {
     (void)state;
     uform_scalar_t scalar = uform_scalar_bf16_k;
@@ -129,6 +155,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(statuses_have_names_and_texts),
         cmocka_unit_test(classes_parse_back),
+        cmocka_unit_test(vendors_and_tiers_parse_back),
         cmocka_unit_test(unknown_tokens_are_named),
         cmocka_unit_test(poolings_combine),
         cmocka_unit_test(details_are_one_clean_line),
