@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that includes point downward only.
 
-    base < cpu < kernels < executor < tokenizers, images, models < training, mesh < cli
+    base < cpu, gpu < kernels < executor < tokenizers, images, models < training, mesh < cli
 
 A file may include its own layer, any lower one, and public headers. Layers on one level don't see each other, except that
 models use tokenizers and images. What stands outside the library (cli, examples, bench) uses public headers only.
@@ -16,13 +16,14 @@ import sys
 LAYERS = {
     "base": [],
     "cpu": ["base"],
+    "gpu": ["base"],
     "kernels": ["base", "cpu"],
-    "executor": ["base", "cpu", "kernels"],
-    "tokenizers": ["base", "cpu", "kernels", "executor"],
-    "images": ["base", "cpu", "kernels", "executor"],
-    "models": ["base", "cpu", "kernels", "executor", "tokenizers", "images"],
-    "training": ["base", "cpu", "kernels", "executor", "tokenizers", "images", "models"],
-    "mesh": ["base", "cpu", "kernels", "executor", "tokenizers", "images", "models"],
+    "executor": ["base", "cpu", "gpu", "kernels"],
+    "tokenizers": ["base", "cpu", "gpu", "kernels", "executor"],
+    "images": ["base", "cpu", "gpu", "kernels", "executor"],
+    "models": ["base", "cpu", "gpu", "kernels", "executor", "tokenizers", "images"],
+    "training": ["base", "cpu", "gpu", "kernels", "executor", "tokenizers", "images", "models"],
+    "mesh": ["base", "cpu", "gpu", "kernels", "executor", "tokenizers", "images", "models"],
 }
 OUTSIDE = ["cli", "examples", "bench"]
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -50,6 +50,28 @@ UFORM_PUBLIC uform_status_t uform_executor_for_ram(int32_t const *memory_domains
     uform_cpu_class_t cpu_class, size_t threads, size_t deferred_limit, uform_executor_t *executor) UFORM_MUST_CHECK;
 
 /**
+ *  Opens one submission stream on every named GPU, or borrows the caller's, for models in VRAM. All of them are driven by
+ *  whichever host thread submits.
+ *
+ *  @param devices          Positions in what `uform_gpu_devices` lists, each once, [device_count], at least one.
+ *  @param gpu_class        Pins the class every device dispatches as; zero derives the devices' own.
+ *  @param memory_domains   NUMA nodes whose cores decode images, [memory_domain_count]; empty for every node.
+ *  @param cpu_class        Pins the class of that decoding; zero derives the machine's own.
+ *  @param streams          One CUDA stream a device in the devices' order, [stream_count], which must outlive the
+ *                          executor; none opens streams of its own.
+ *  @param scratch_limit    Bytes of scratch a device may grow to; zero lets it grow as batches ask.
+ *  @param deferred_limit   Size of the table of deferred calls; zero takes 64.
+ *  @param executor         Receives the executor, NULL on failure. Free it with `uform_executor_free`.
+ *
+ *  This build has no kernels for GPUs: once the arguments are found to be good, the answer is `unsupported`, and so it is
+ *  for positions beyond the list. The detail says what is missing. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_executor_for_vram(int32_t const *devices, size_t device_count,
+    uform_gpu_class_t gpu_class, int32_t const *memory_domains, size_t memory_domain_count, uform_cpu_class_t cpu_class,
+    void *const *streams, size_t stream_count, size_t scratch_limit, size_t deferred_limit,
+    uform_executor_t *executor) UFORM_MUST_CHECK;
+
+/**
  *  Waits for the calls submitted before it began, then adopts the mood whenever the executor next goes idle. Fails
  *  only for the executor's own faults, never for a drained call's. From inside one of the executor's calls:
  *  `contended`. Thread-safe.

@@ -70,6 +70,19 @@ UFORM_PUBLIC uform_status_t uform_model_load_ram(char const *directory, int32_t 
     size_t memory_domain_count, uform_model_options_t const *options, uform_model_t *model) UFORM_MUST_CHECK;
 
 /**
+ *  Loads a directory into the memory of GPUs, for executors made with the same list of devices.
+ *
+ *  @param directory        Path of the directory, NUL-terminated.
+ *  @param devices          Positions in what `uform_gpu_devices` lists, each once, [device_count], at least one.
+ *  @param options          NULL for the defaults.
+ *  @param model            Receives the model, NULL on failure. Free it with `uform_model_free`.
+ *  This build has no kernels for GPUs: once the arguments are found to be good, the answer is `unsupported`, and so it is
+ *  for positions beyond the list. The detail says what is missing. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_model_load_vram(char const *directory, int32_t const *devices, size_t device_count,
+    uform_model_options_t const *options, uform_model_t *model) UFORM_MUST_CHECK;
+
+/**
  *  Releases the model; NULL is legal. No call may still use it.
  */
 UFORM_PUBLIC void uform_model_free(uform_model_t model);

@@ -5,6 +5,7 @@
 #define UFORM_UFORM_H
 
 #include "uform/capabilities.h"
+#include "uform/devices.h"
 #include "uform/executor.h"
 #include "uform/model.h"
 #include "uform/status.h"

@@ -96,7 +96,7 @@ void uform_model_return_buffer_(uform_model_t model, uform_model_buffer_t *buffe
     pthread_mutex_unlock(&model->lock);
 }
 
-static uform_status_t read_options(uform_model_options_t const *given, uform_model_options_t *options) {
+uform_status_t uform_model_options_read_(uform_model_options_t const *given, uform_model_options_t *options) {
     *options = (uform_model_options_t){.size = sizeof *options};
     if (!given) return uform_status_ok_k;
     if (given->size < sizeof(size_t) + sizeof(uform_scalar_t))
@@ -144,7 +144,7 @@ uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory
     if (!directory) return uform_fail_(uform_status_invalid_argument_k, "directory: expected a path, found NULL");
     uform_model_options_t chosen;
     uform_status_t status = uform_memory_domains_check_(memory_domains, memory_domain_count);
-    if (!status) status = read_options(options, &chosen);
+    if (!status) status = uform_model_options_read_(options, &chosen);
     if (status) return status;
     uform_model_t made = uform_allocate_(1, sizeof *made);
     if (!made) return uform_status_out_of_memory_k;

@@ -38,6 +38,10 @@ struct uform_model_s {
     uform_model_buffer_t *buffers;   ///< under the lock
 };
 
+/// What a caller's options say, whatever version of the struct they come in; the defaults for NULL.
+/// `invalid_argument` for a size that can't be one.
+uform_status_t uform_model_options_read_(uform_model_options_t const *given, uform_model_options_t *options);
+
 /// The packing for a class's kernels, made if it is the first time.
 uform_status_t uform_model_packing_(
     uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t const **packing);
