@@ -15,28 +15,22 @@
  *  Every element is one chain of TDPBF16PS over its depth, whatever the number of rows.
  */
 #include "kernels/kernels.h"
+#include "kernels/target.h"
 
-#if defined(__x86_64__) && (defined(__clang__) ? __clang_major__ >= 14 : __GNUC__ >= 12)
-#define UFORM_COMPILED 1
-#else
-#define UFORM_COMPILED 0
-#endif
+extern uform_kernels_t const uform_kernels_intel_sapphire_table_;
 
-#if UFORM_COMPILED
-
-#if defined(__clang__)
-#pragma clang attribute push(                                                                                          \
-    __attribute__((target("avx2,fma,f16c,bmi2,avx512f,avx512cd,avx512vl,avx512dq,avx512bw,avx512vnni,avx512vbmi,"      \
-                          "avx512vbmi2,avx512bitalg,avx512vpopcntdq,avx512ifma,avx512bf16,amx-tile,amx-bf16"))),       \
-    apply_to = function)
-#else
-#pragma GCC push_options
-#pragma GCC target("avx2,fma,f16c,bmi2,avx512f,avx512cd,avx512vl,avx512dq,avx512bw,avx512vnni,avx512vbmi,"             \
-                   "avx512vbmi2,avx512bitalg,avx512vpopcntdq,avx512ifma,avx512bf16,amx-tile,amx-bf16")
-#endif
+#if UFORM_TARGET_AMX_BF16
 
 #include <immintrin.h>
+#include <math.h>
 #include <string.h>
+
+UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512bf16,amx-tile,amx-bf16")
+
+#define UFORM_VECTOR_NATIVE_BF16
+#include "kernels/generic/vector_avx512.h"
+
+#include "kernels/generic/functions.h"
 
 enum {
     tile_bytes_k = 1024,  // 16 rows x 64 bytes
@@ -100,7 +94,16 @@ static inline __attribute__((always_inline)) __m512 gelu(__m512 x, float const *
     return _mm512_fmadd_ps(sum, size, _mm512_max_ps(_mm512_setzero_ps(), x));
 }
 
-typedef enum epilogue_t { epilogue_none_k, epilogue_round_k, epilogue_gelu_k, epilogue_gelu_tanh_k } epilogue_t;
+typedef enum epilogue_t {
+    epilogue_none_k,
+    epilogue_round_k,
+    epilogue_function_k, // applied to the whole block before it is left pending
+    epilogue_gelu_k,
+    epilogue_gelu_tanh_k
+} epilogue_t;
+
+// What has no epilogue of its own.
+static activate_function_t const functions[uform_activation_count_k] = {UFORM_ACTIVATE_SHARED_ROWS_};
 
 // A finished block whose activation and rounding are still to be done: [2 row tiles][2 column tiles] in scratch.
 typedef struct pending_t {
@@ -228,6 +231,9 @@ static inline __attribute__((always_inline)) void multiply_storing(uform_gemm_ca
             bool const two_rows = call->rows - row > 16;
             if (two_rows) multiply_block(&block, true, &pending, epilogue);
             else multiply_block(&block, false, &pending, epilogue);
+            if (epilogue == epilogue_function_k)
+                activate(functions, call->activation, (float *)block.results,
+                    (two_rows ? 4 : 2) * tile_bytes_k / sizeof(float));
             pending = (pending_t){block.results, output + row * 64, two_rows ? 32 : 16};
         }
     }
@@ -251,23 +257,14 @@ static void multiply_accumulating(uform_gemm_call_t const *call) {
     }
 }
 
-// Functions without a polynomial of their own go through the scalar reference, block by block.
-static void activate_panels(uform_gemm_call_t const *call) {
-    for (size_t panel = call->column_begin / 32; panel < call->column_end / 32; ++panel) {
-        uint16_t *line = (uint16_t *)((char *)call->outputs.data + panel * call->outputs.stride_bytes);
-        for (size_t i = 0; i < call->rows * 32; ++i)
-            line[i] = uform_f32_to_bf16_(uform_activate_(call->activation, uform_bf16_to_f32_(line[i])));
-    }
-}
-
 static void gemm_multiply(uform_gemm_call_t const *call) {
     configure_tiles();
     if (call->accumulate) multiply_accumulating(call);
     else if (call->activation == uform_activation_gelu_k) multiply_storing(call, epilogue_gelu_k);
     else if (call->activation == uform_activation_gelu_tanh_k) multiply_storing(call, epilogue_gelu_tanh_k);
-    else multiply_storing(call, epilogue_round_k);
+    else if (call->activation == uform_activation_identity_k) multiply_storing(call, epilogue_round_k);
+    else multiply_storing(call, epilogue_function_k);
     _tile_release();
-    if (!call->accumulate && call->activation > uform_activation_gelu_tanh_k) activate_panels(call);
 }
 
 static double gemm_limit(size_t rounds) {
@@ -555,11 +552,7 @@ uform_kernels_t const uform_kernels_intel_sapphire_table_ = {
     .attention_bf16 = &attention,
 };
 
-#if defined(__clang__)
-#pragma clang attribute pop
-#else
-#pragma GCC pop_options
-#endif
+UFORM_TARGET_END
 
 #else
 
