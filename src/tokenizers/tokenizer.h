@@ -27,20 +27,20 @@ size_t uform_tokenizer_file_max_tokens_(uform_tokenizer_t tokenizer);
 bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_t length, uint32_t *id);
 
 typedef struct uform_tokenize_options_t {
-    size_t max_tokens;          ///< special tokens included; zero for no limit
+    size_t max_tokens; ///< special tokens included; zero for no limit
     bool truncate_left;
-    bool literal_specials;      ///< special tokens typed in the text are ordinary text
-    bool lower_case;            ///< Python's str.lower() on the text first (sentence-transformers' do_lower_case)
-    char const *prefix;         ///< a prompt put before the text (before everything else); may be NULL
+    bool literal_specials; ///< special tokens typed in the text are ordinary text
+    bool lower_case;       ///< Python's str.lower() on the text first (sentence-transformers' do_lower_case)
+    char const *prefix;    ///< a prompt put before the text (before everything else); may be NULL
     size_t prefix_length;
 } uform_tokenize_options_t;
 
 /// Memory one thread tokenizes with: grows to a high-water mark, reused from text to text. Zero it first, free it at the end.
 typedef struct uform_tokenize_buffer_t {
-    uint32_t *ids;          ///< [count]
-    uint8_t *type_ids;      ///< [count]
+    uint32_t *ids;     ///< [count]
+    uint8_t *type_ids; ///< [count]
     size_t count;
-    bool truncated;         ///< the text had more tokens than the limit
+    bool truncated; ///< the text had more tokens than the limit
     struct uform_tokenize_work_t *work;
 } uform_tokenize_buffer_t;
 
