@@ -128,9 +128,9 @@ static double gemm_limit(size_t rounds) {
     return (double)rounds * repeats_k * chains_k * 2;
 }
 
-/// Scratch: one row of scores, one row of outputs.
+/// Scratch: keys [length, head_width], values likewise, a query, a row of outputs and one of scores, all f32.
 static size_t attention_scratch_bytes(size_t length, size_t head_width) {
-    return (length + head_width) * sizeof(float);
+    return (2 * length * head_width + 2 * head_width + length) * sizeof(float);
 }
 
 /// Softmax over `length` scores in place, before the division; returns the sum.
@@ -145,29 +145,46 @@ static float exponentials(float *scores, size_t length, float scale) {
     return sum;
 }
 
-static void attend_query(precision_t precision, uform_attention_call_t const *call, size_t head, size_t query) {
-    float *const scores = call->scratch, *const outputs = scores + call->length;
-    size_t const first = head * call->head_width, row = call->row_begin + query;
+/// One row of a head, consecutive and in f32.
+static void read_head(
+    precision_t precision, uform_panels_t const *panels, size_t row, size_t first, size_t count, float *target) {
+    for (size_t i = 0; i < count; ++i) target[i] = get(precision, panels, row, first + i);
+}
+
+static void attend_query(
+    precision_t precision, uform_attention_call_t const *call, float const *keys, float const *values, float *scratch) {
+    size_t const width = call->head_width;
+    float *const query = scratch, *const outputs = query + width, *const scores = outputs + width;
     for (size_t key = 0; key < call->length; ++key) {
         float sum = 0.0f;
-        for (size_t i = 0; i < call->head_width; ++i)
-            sum += get(precision, &call->queries, row, first + i) *
-                   get(precision, &call->keys, call->row_begin + key, first + i);
+        for (size_t i = 0; i < width; ++i) sum += query[i] * keys[key * width + i];
         scores[key] = sum;
     }
     float const sum = exponentials(scores, call->length, call->scale);
-    memset(outputs, 0, call->head_width * sizeof(float));
+    memset(outputs, 0, width * sizeof(float));
     for (size_t key = 0; key < call->length; ++key) {
         float const weight = rounded(precision, scores[key]);
-        for (size_t i = 0; i < call->head_width; ++i)
-            outputs[i] += weight * get(precision, &call->values, call->row_begin + key, first + i);
+        for (size_t i = 0; i < width; ++i) outputs[i] += weight * values[key * width + i];
     }
-    for (size_t i = 0; i < call->head_width; ++i) set(precision, &call->outputs, row, first + i, outputs[i] / sum);
+    for (size_t i = 0; i < width; ++i) outputs[i] /= sum;
 }
 
-static inline __attribute__((always_inline)) void attend(precision_t precision, uform_attention_call_t const *call) {
-    for (size_t head = 0; head < call->heads; ++head)
-        for (size_t query = 0; query < call->length; ++query) attend_query(precision, call, head, query);
+static void attend(precision_t precision, uform_attention_call_t const *call) {
+    size_t const width = call->head_width;
+    float *const keys = call->scratch, *const values = keys + call->length * width;
+    float *const query = values + call->length * width, *const outputs = query + width;
+    for (size_t head = 0; head < call->heads; ++head) {
+        size_t const first = head * width;
+        for (size_t key = 0; key < call->length; ++key) {
+            read_head(precision, &call->keys, call->row_begin + key, first, width, keys + key * width);
+            read_head(precision, &call->values, call->row_begin + key, first, width, values + key * width);
+        }
+        for (size_t row = call->row_begin; row < call->row_begin + call->length; ++row) {
+            read_head(precision, &call->queries, row, first, width, query);
+            attend_query(precision, call, keys, values, query);
+            for (size_t i = 0; i < width; ++i) set(precision, &call->outputs, row, first + i, outputs[i]);
+        }
+    }
 }
 
 static void attend_f32(uform_attention_call_t const *call) {
