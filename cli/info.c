@@ -25,19 +25,34 @@ static json_t *describe_classes(void) {
     return classes;
 }
 
-static json_t *describe_machine(uform_machine_description_t const *facts) {
+/// NULL, with a message, if they can't be listed.
+static json_t *describe_domains(void) {
+    size_t count = 0, room = 0;
+    uform_memory_domain_t *domains = NULL;
+    uform_status_t status = uform_memory_domains(NULL, 0, &room);
+    if (status == uform_status_ok_k && room && !(domains = malloc(room * sizeof(*domains))))
+        status = uform_status_out_of_memory_k;
+    if (status == uform_status_ok_k) status = uform_memory_domains(domains, room, &count);
+    if (status != uform_status_ok_k) return message_status_(status), free(domains), NULL;
+    json_t *const listed = json_array();
+    for (size_t index = 0; index != count; ++index) {
+        uform_memory_domain_t const *const facts = &domains[index];
+        json_array_append_new(
+            listed, json_pack("{s:I, s:I, s:I, s:I, s:b, s:b}", "memory_domain", (json_int_t)facts->memory_domain,
+                        "cores", (json_int_t)facts->cores, "cores_allowed", (json_int_t)facts->cores_allowed,
+                        "memory_bytes", (json_int_t)facts->memory_bytes, "memory_only", facts->memory_only,
+                        "memory_allowed", facts->memory_allowed));
+    }
+    free(domains);
+    return listed;
+}
+
+static json_t *describe_machine(uform_machine_description_t const *facts, json_t *domains) {
     json_t *const machine = json_pack("{s:s, s:I, s:I, s:o, s:I, s:s}", "processor", facts->processor, "cores_online",
         (json_int_t)facts->cores_online, "cores_allowed", (json_int_t)facts->cores_allowed, "cores_quota",
         facts->cores_quota > 0 ? json_real(facts->cores_quota) : json_null(), "threads_default",
         (json_int_t)facts->threads_default, "cpu_class", uform_cpu_class_name(facts->cpu_class));
-    // The system lists its memory domains as ranges, e.g. "0-1"; where it has none, all memory is one domain.
-    char domains[256] = "0";
-    FILE *const file = fopen("/sys/devices/system/node/online", "r");
-    if (file) {
-        if (fgets(domains, sizeof(domains), file)) domains[strcspn(domains, "\n")] = '\0';
-        fclose(file);
-    }
-    json_object_set_new(machine, "memory_domains", json_string(domains));
+    json_object_set_new(machine, "memory_domains", domains);
     return machine;
 }
 
@@ -118,7 +133,15 @@ static void print_machine(json_t const *machine) {
     if (json_is_real(quota)) printf(", quota of %.2f\n", json_real_value(quota));
     else printf(", no quota\n");
     printf("default threads  %lld\n", number_of(machine, "threads_default"));
-    printf("memory domains   %s\n", words_of(machine, "memory_domains"));
+    json_t const *const domains = json_object_get(machine, "memory_domains");
+    printf("memory domains   %zu\n", json_array_size(domains));
+    for (size_t index = 0; index != json_array_size(domains); ++index) {
+        json_t const *const row = json_array_get(domains, index);
+        printf("  %-17lld%lld cores%s, %lld allowed, %.1f GB%s\n", number_of(row, "memory_domain"),
+            number_of(row, "cores"), json_is_true(json_object_get(row, "memory_only")) ? " close by" : "",
+            number_of(row, "cores_allowed"), (double)number_of(row, "memory_bytes") * 1e-9,
+            json_is_true(json_object_get(row, "memory_allowed")) ? "" : ", not for this process");
+    }
 }
 
 static void print_model(json_t const *model) {
@@ -151,11 +174,13 @@ static exit_status_t run_info(settings_t const *settings) {
     uform_machine_description_t facts;
     uform_status_t const status = uform_machine_describe(&facts);
     if (status != uform_status_ok_k) return message_status_(status), exit_status_failed_k;
+    json_t *const domains = describe_domains();
+    if (!domains) return exit_status_failed_k;
     json_t *const model = settings->model ? describe_model(settings->model) : json_null();
-    if (!model) return exit_status_usage_k;
+    if (!model) return json_decref(domains), exit_status_usage_k;
     json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:[], s:o}", "version", uform_version(), "compiled",
-        uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine", describe_machine(&facts),
-        "classes", describe_classes(), "gpus", "model", model);
+        uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine",
+        describe_machine(&facts, domains), "classes", describe_classes(), "gpus", "model", model);
     if (!all) return message_("not enough memory"), exit_status_failed_k;
     if (settings->json) {
         if (!settings->model) json_object_del(all, "model");

@@ -32,5 +32,7 @@ if(UFORM_INCLUDEDIR_IS_ABSOLUTE)
 else()
   set(UFORM_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
+# Not as a requirement of the file, which would ask the linker for what only a static hwloc needs.
+list(JOIN HWLOC_LDFLAGS " " UFORM_PC_HWLOC)
 configure_file(cmake/uform.pc.in ${PROJECT_BINARY_DIR}/uform.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/uform.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

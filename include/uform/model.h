@@ -61,7 +61,8 @@ typedef struct uform_model_options_t {
  *  Loads a sentence-transformers or transformers directory into RAM: maps its files, packs weights while reading.
  *
  *  @param directory        Path of the directory, NUL-terminated.
- *  @param memory_domains   NUMA nodes the weights are spread over, [memory_domain_count]; empty for the system's default.
+ *  @param memory_domains   NUMA nodes the weights are spread over page by page, [memory_domain_count]; empty for the system's
+ *                          default. Executors made with other nodes, unless with none, are `mismatched`.
  *  @param options          NULL for the defaults.
  *  @param model            Receives the model, NULL on failure. Free it with `uform_model_free`.
  *  `not_found`, `malformed`, `unsupported` and `io_failed` name file, key and value in `uform_last_detail()`. Thread-safe.

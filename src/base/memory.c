@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include <unistd.h>
+
 #include "base/detail.h"
 
 enum {
@@ -41,16 +43,43 @@ void *uform_reallocate_(void *memory, size_t count, size_t item_bytes) {
     return moved ? moved : refuse(count, item_bytes);
 }
 
+/// Advice only: where the system refuses, ordinary pages serve.
+static void advise_huge(void *memory, size_t bytes) {
+#ifdef MADV_HUGEPAGE
+    if (bytes >= huge_from_bytes_k) (void)madvise(memory, bytes & ~(size_t)(huge_page_bytes_k - 1), MADV_HUGEPAGE);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 void *uform_allocate_aligned_(size_t bytes) {
     size_t const alignment = bytes >= huge_from_bytes_k ? huge_page_bytes_k : line_bytes_k;
     if (bytes > PTRDIFF_MAX) return refuse(1, bytes);
     void *memory = NULL;
     if (posix_memalign(&memory, alignment, bytes ? bytes : 1)) return refuse(1, bytes);
-#ifdef MADV_HUGEPAGE
-    // Advice only: where the system refuses, ordinary pages serve.
-    if (alignment == huge_page_bytes_k) (void)madvise(memory, bytes & ~(size_t)(huge_page_bytes_k - 1), MADV_HUGEPAGE);
-#endif
+    advise_huge(memory, bytes);
     return memory;
+}
+
+static size_t whole_pages(size_t bytes) {
+    size_t const page = (size_t)sysconf(_SC_PAGESIZE);
+    return (bytes + (bytes == 0) + page - 1) / page * page;
+}
+
+void *uform_map_(size_t bytes) {
+    if (bytes > PTRDIFF_MAX - 2 * (size_t)huge_page_bytes_k) return refuse(1, bytes);
+    size_t const whole = whole_pages(bytes), spare = bytes >= huge_from_bytes_k ? huge_page_bytes_k : 0;
+    char *const mapped = mmap(NULL, whole + spare, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapped == MAP_FAILED) return refuse(1, bytes);
+    size_t const before = spare ? -(uintptr_t)mapped % huge_page_bytes_k : 0;
+    if (before) (void)munmap(mapped, before);
+    if (before != spare) (void)munmap(mapped + before + whole, spare - before);
+    advise_huge(mapped + before, bytes);
+    return mapped + before;
+}
+
+void uform_unmap_(void *memory, size_t bytes) {
+    if (memory) (void)munmap(memory, whole_pages(bytes));
 }
 
 void uform_free_(void *memory) {

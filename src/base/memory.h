@@ -20,4 +20,9 @@ void *uform_allocate_aligned_(size_t bytes);
 
 void uform_free_(void *memory);
 
+/// Zeroed pages of their own, aligned to a page (2 MiB from 4 MiB on), none of them touched yet.
+/// Give them back with `uform_unmap_` and the same number of bytes; NULL is legal there.
+void *uform_map_(size_t bytes);
+void uform_unmap_(void *memory, size_t bytes);
+
 #endif

@@ -1,7 +1,6 @@
 /**
- *  Sets of processors: the affinity mask, the processors online, the processors of a NUMA node. Sets are allocated,
- *  as machines exceed the 1,024 processors that a fixed mask holds, and the processors of a node need not be
- *  contiguous.
+ *  Sets of processors: the affinity mask, the processors online. Sets are allocated, as machines exceed the 1,024
+ *  processors that a fixed mask holds, and the processors of a NUMA node need not be contiguous.
  */
 #include "cpu/limits.h"
 
@@ -42,18 +41,54 @@ void uform_cpu_set_intersect_(uform_cpu_set_t *set, uform_cpu_set_t const *other
     for (size_t i = 0; i < set->word_count; i++) set->words[i] &= i < other->word_count ? other->words[i] : 0;
 }
 
+size_t uform_cpu_set_limit_(uform_cpu_set_t const *set) {
+    size_t limit = set->word_count * word_bits_k;
+    while (limit && !uform_cpu_set_has_(set, limit - 1)) limit--;
+    return limit;
+}
+
+bool uform_cpu_set_equal_(uform_cpu_set_t const *set, uform_cpu_set_t const *other) {
+    size_t const words = set->word_count > other->word_count ? set->word_count : other->word_count;
+    for (size_t i = 0; i < words; i++)
+        if ((i < set->word_count ? set->words[i] : 0) != (i < other->word_count ? other->words[i] : 0)) return false;
+    return true;
+}
+
+uform_status_t uform_cpu_set_copy_(uform_cpu_set_t const *set, uform_cpu_set_t *copy) {
+    *copy = (uform_cpu_set_t){0};
+    return uform_cpu_set_unite_(copy, set);
+}
+
+/// Makes room for processors below a limit.
+static uform_status_t grow(uform_cpu_set_t *set, size_t limit) {
+    size_t const needed = (limit + word_bits_k - 1) / word_bits_k;
+    if (needed <= set->word_count) return uform_status_ok_k;
+    unsigned long *const words = uform_reallocate_(set->words, needed, sizeof(*words));
+    if (!words) return uform_status_out_of_memory_k;
+    memset(words + set->word_count, 0, (needed - set->word_count) * sizeof(*words));
+    set->words = words;
+    set->word_count = needed;
+    return uform_status_ok_k;
+}
+
 /// Adds [first, last], both below the limit.
 static uform_status_t add_range(uform_cpu_set_t *set, size_t first, size_t last) {
-    size_t const needed = last / word_bits_k + 1;
-    if (needed > set->word_count) {
-        unsigned long *const words = uform_reallocate_(set->words, needed, sizeof(*words));
-        if (!words) return uform_status_out_of_memory_k;
-        memset(words + set->word_count, 0, (needed - set->word_count) * sizeof(*words));
-        set->words = words;
-        set->word_count = needed;
-    }
+    uform_status_t const status = grow(set, last + 1);
+    if (status != uform_status_ok_k) return status;
     for (size_t i = first; i <= last; i++) set->words[i / word_bits_k] |= 1ul << i % word_bits_k;
     return uform_status_ok_k;
+}
+
+uform_status_t uform_cpu_set_add_(uform_cpu_set_t *set, size_t processor) {
+    return add_range(set, processor, processor);
+}
+
+uform_status_t uform_cpu_set_unite_(uform_cpu_set_t *set, uform_cpu_set_t const *other) {
+    size_t const limit = uform_cpu_set_limit_(other);
+    uform_status_t const status = limit ? grow(set, limit) : uform_status_ok_k;
+    for (size_t i = 0; status == uform_status_ok_k && i < other->word_count && i < set->word_count; i++)
+        set->words[i] |= other->words[i];
+    return status;
 }
 
 /// Reads a decimal number below the limit and moves past it.
@@ -127,8 +162,7 @@ bool uform_cpu_confine_(uform_cpu_set_t const *set) {
 #endif
 }
 
-/// Reads a list of numbers from a file of the kernel's.
-static uform_status_t read_set(char const *root, char const *path, uform_cpu_set_t *set) {
+uform_status_t uform_cpu_set_read_(char const *root, char const *path, uform_cpu_set_t *set) {
     *set = (uform_cpu_set_t){0};
     char *text;
     uform_status_t status = uform_kernel_file_read_(root, path, &text);
@@ -139,38 +173,9 @@ static uform_status_t read_set(char const *root, char const *path, uform_cpu_set
 }
 
 uform_status_t uform_cpu_online_(char const *root, uform_cpu_set_t *set) {
-    uform_status_t const status = read_set(root, "/sys/devices/system/cpu/online", set);
+    uform_status_t const status = uform_cpu_set_read_(root, "/sys/devices/system/cpu/online", set);
     bool const unreadable = status == uform_status_not_found_k || status == uform_status_io_failed_k;
     return unreadable ? count_online(set) : status;
-}
-
-/// Whether a list of nodes has the node; false too when there is no such list.
-static uform_status_t is_listed(char const *root, char const *path, int32_t memory_domain, bool *listed) {
-    uform_cpu_set_t nodes;
-    uform_status_t const status = read_set(root, path, &nodes);
-    *listed = status == uform_status_ok_k && uform_cpu_set_has_(&nodes, (size_t)memory_domain);
-    uform_cpu_set_free_(&nodes);
-    return status;
-}
-
-uform_status_t uform_cpu_of_memory_domain_(char const *root, int32_t memory_domain, uform_cpu_set_t *set) {
-    *set = (uform_cpu_set_t){0};
-    bool online, possible;
-    uform_status_t status = is_listed(root, "/sys/devices/system/node/online", memory_domain, &online);
-    if (status == uform_status_not_found_k) {
-        if (memory_domain == 0) return uform_cpu_online_(root, set);
-        return uform_fail_(status, "no NUMA node %d: this machine has node 0 only", (int)memory_domain);
-    }
-    if (status != uform_status_ok_k) return status;
-    if (online) {
-        char path[64];
-        snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist", (int)memory_domain);
-        return read_set(root, path, set);
-    }
-    status = is_listed(root, "/sys/devices/system/node/possible", memory_domain, &possible);
-    if (status == uform_status_out_of_memory_k) return status;
-    return possible ? uform_fail_(uform_status_not_found_k, "NUMA node %d is offline", (int)memory_domain)
-                    : uform_fail_(uform_status_not_found_k, "no NUMA node %d on this machine", (int)memory_domain);
 }
 
 size_t uform_cpu_default_threads_(size_t online, size_t allowed, double quota) {

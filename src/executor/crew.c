@@ -74,10 +74,7 @@ static void *work(void *argument) {
     uform_seat_t *const seat = argument;
     struct uform_executor_s *const executor = seat->executor;
     name_thread(seat->worker.index);
-    uform_placement_t const *const placement = &executor->placement;
-    // Placement is for speed alone: where the mask shrank meanwhile, the thread serves from wherever it is.
-    if (placement->domain_count)
-        (void)uform_cpu_confine_(&placement->domains[seat->worker.index % placement->domain_count]);
+    uform_placement_enter_(&executor->placement, seat->worker.index);
     for (unsigned call = 0;;) {
         call = await_call(executor, call);
         if (!executor->task) return NULL;

@@ -6,6 +6,7 @@
 
 #include <stddef.h>
 
+#include "cpu/domains.h"
 #include "uform/executor.h"
 
 /// One thread's share of a call. `scratch` is that thread's own slot, see `uform_scratch_`.
@@ -32,6 +33,9 @@ void *uform_scratch_(uform_worker_t const *worker, size_t bytes);
 /// Whether a list of NUMA nodes can be served: `invalid_argument` for NULL with a count, negative or repeated nodes,
 /// `not_found` for nodes this machine doesn't have or that are offline.
 uform_status_t uform_memory_domains_check_(int32_t const *memory_domains, size_t memory_domain_count);
+
+/// `mismatched` if weights lie on other nodes than the executor's threads are spread over, see `uform_domains_match_`.
+uform_status_t uform_executor_domains_match_(uform_executor_t executor, uform_domains_t const *domains);
 
 /// The class the executor's calls dispatch as; for NULL the machine's own.
 uform_status_t uform_executor_class_(uform_executor_t executor, uform_cpu_class_t *cpu_class);

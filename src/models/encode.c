@@ -351,6 +351,7 @@ uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor
     };
     uform_cpu_class_t cpu_class;
     status = uform_executor_class_(executor, &cpu_class);
+    if (!status) status = uform_executor_domains_match_(executor, &model->domains);
     if (!status) status = uform_call_plan_(model, options, &call.plan);
     if (!status) status = check_outputs(&call);
     if (status || !count) return status;

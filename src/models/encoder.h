@@ -37,7 +37,6 @@ typedef struct uform_encoder_t {
     void *words, *positions, *types; ///< row-major [.., width] of the precision's scalar
     uform_norm_t embedding_norm;
     uform_layer_t *layers; ///< [sizes.layers]
-    size_t bytes;          ///< memory all of it takes
 } uform_encoder_t;
 
 /// Texts one behind the other, none padded.
@@ -48,9 +47,9 @@ typedef struct uform_batch_t {
     size_t text_count;
 } uform_batch_t;
 
-/// Reads and packs the transformer's weights for one multiplication's format. On failure nothing is left to free.
-uform_status_t uform_encoder_load_(
-    uform_directory_t const *directory, uform_scalar_t precision, uform_gemm_t const *gemm, uform_encoder_t *encoder);
+/// Reads and packs the transformer's weights for one multiplication's format into `memory`, which outlives the encoder.
+uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_scalar_t precision,
+    uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder);
 void uform_encoder_free_(uform_encoder_t *encoder);
 
 /// Scratch for batches of up to `rows` rows whose longest text has `longest` tokens.

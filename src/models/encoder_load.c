@@ -97,8 +97,8 @@ static uform_status_t load_all(loader_t *loader) {
     return status;
 }
 
-uform_status_t uform_encoder_load_(
-    uform_directory_t const *directory, uform_scalar_t precision, uform_gemm_t const *gemm, uform_encoder_t *encoder) {
+uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_scalar_t precision,
+    uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder) {
     uform_architecture_sizes_t const *sizes = &directory->sizes;
     *encoder = (uform_encoder_t){
         .sizes = *sizes,
@@ -114,34 +114,15 @@ uform_status_t uform_encoder_load_(
     if (deepest < encoder->width) deepest = encoder->width;
     if (deepest < encoder->feed_forward_width) deepest = encoder->feed_forward_width;
     loader_t loader = {.directory = directory, .encoder = encoder};
-    uform_status_t status = uform_packer_open_(gemm, deepest, &loader.packer);
+    uform_status_t status = uform_packer_open_(gemm, deepest, memory, &loader.packer);
     if (status) return status;
     status = load_all(&loader);
-    encoder->bytes = loader.packer.bytes;
     uform_packer_close_(&loader.packer);
     if (status) uform_encoder_free_(encoder);
     return status;
 }
 
-static void free_norm(uform_norm_t *norm) {
-    uform_free_(norm->gain);
-    uform_free_(norm->shift);
-}
-
 void uform_encoder_free_(uform_encoder_t *encoder) {
-    for (size_t i = 0; encoder->layers && i < encoder->sizes.layers; ++i) {
-        uform_layer_t *layer = &encoder->layers[i];
-        uform_linear_free_(&layer->projections);
-        uform_linear_free_(&layer->attention_output);
-        uform_linear_free_(&layer->up);
-        uform_linear_free_(&layer->down);
-        free_norm(&layer->attention_norm);
-        free_norm(&layer->feed_forward_norm);
-    }
     uform_free_(encoder->layers);
-    uform_free_(encoder->words);
-    uform_free_(encoder->positions);
-    uform_free_(encoder->types);
-    free_norm(&encoder->embedding_norm);
     *encoder = (uform_encoder_t){0};
 }

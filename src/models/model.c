@@ -14,10 +14,10 @@ static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, uform_scalar_
     return precision == uform_scalar_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
 }
 
-static void free_packing(uform_directory_t const *directory, uform_model_packing_t *packing) {
-    for (size_t i = 0; packing->dense && i < directory->dense_count; ++i) uform_linear_free_(&packing->dense[i]);
+static void free_packing(uform_model_packing_t *packing) {
     uform_free_(packing->dense);
     uform_encoder_free_(&packing->encoder);
+    uform_weights_release_(&packing->memory);
     uform_free_(packing);
 }
 
@@ -31,7 +31,7 @@ static uform_status_t pack_dense(uform_directory_t const *directory, uform_model
     packing->dense = uform_allocate_(directory->dense_count, sizeof *packing->dense);
     if (!packing->dense) return uform_status_out_of_memory_k;
     uform_packer_t packer;
-    uform_status_t status = uform_packer_open_(packing->gemm_f32, deepest, &packer);
+    uform_status_t status = uform_packer_open_(packing->gemm_f32, deepest, &packing->memory, &packer);
     for (size_t i = 0; i < directory->dense_count && !status; ++i) {
         uform_dense_t const *dense = &directory->dense[i];
         uform_grouping_t const outputs = uform_ungrouped_(dense->outputs), inputs = uform_ungrouped_(dense->inputs);
@@ -40,7 +40,6 @@ static uform_status_t pack_dense(uform_directory_t const *directory, uform_model
             status = uform_packer_fill_(&packer, &dense->weight, dense->bias.data ? &dense->bias : NULL, outputs,
                 inputs, 0, &packing->dense[i]);
     }
-    packing->bytes = packing->encoder.bytes + packer.bytes;
     uform_packer_close_(&packer);
     return status;
 }
@@ -50,11 +49,12 @@ static uform_status_t make_packing(
     *packing = uform_allocate_(1, sizeof **packing);
     if (!*packing) return uform_status_out_of_memory_k;
     (*packing)->gemm_f32 = kernels->gemm_f32;
-    uform_status_t status = uform_encoder_load_(
-        &model->directory, model->precision, gemm_of(kernels, model->precision), &(*packing)->encoder);
+    (*packing)->memory.domains = &model->domains;
+    uform_status_t status = uform_encoder_load_(&model->directory, model->precision, gemm_of(kernels, model->precision),
+        &(*packing)->memory, &(*packing)->encoder);
     if (!status) status = pack_dense(&model->directory, *packing);
     if (!status) return status;
-    free_packing(&model->directory, *packing);
+    free_packing(*packing);
     *packing = NULL;
     return status;
 }
@@ -143,17 +143,18 @@ uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory
     *model = NULL;
     if (!directory) return uform_fail_(uform_status_invalid_argument_k, "directory: expected a path, found NULL");
     uform_model_options_t chosen;
-    uform_status_t status = uform_memory_domains_check_(memory_domains, memory_domain_count);
-    if (!status) status = uform_model_options_read_(options, &chosen);
+    uform_status_t status = uform_model_options_read_(options, &chosen);
     if (status) return status;
     uform_model_t made = uform_allocate_(1, sizeof *made);
     if (!made) return uform_status_out_of_memory_k;
     pthread_mutex_init(&made->lock, NULL);
-    status = load(directory, &chosen, made);
+    status = uform_domains_open_(memory_domains, memory_domain_count, &made->domains);
+    if (!status) status = load(directory, &chosen, made);
     if (!status) {
         *model = made;
         return status;
     }
+    uform_domains_close_(&made->domains);
     pthread_mutex_destroy(&made->lock);
     uform_free_(made);
     return status;
@@ -163,7 +164,7 @@ void uform_model_free(uform_model_t model) {
     if (!model) return;
     for (uform_model_packing_t *packing = model->packings, *next; packing; packing = next) {
         next = packing->next;
-        free_packing(&model->directory, packing);
+        free_packing(packing);
     }
     for (uform_model_buffer_t *buffer = model->buffers, *next; buffer; buffer = next) {
         next = buffer->next;
@@ -171,6 +172,7 @@ void uform_model_free(uform_model_t model) {
         uform_free_(buffer);
     }
     uform_directory_close_(&model->directory);
+    uform_domains_close_(&model->domains);
     pthread_mutex_destroy(&model->lock);
     uform_free_(model);
 }
@@ -201,7 +203,7 @@ uform_status_t uform_model_describe(uform_model_t model, uform_model_description
         .dense_count = directory->dense_count,
         .normalize = directory->normalize,
         .prompt_count = directory->prompt_count,
-        .weights_bytes = model->packings->bytes,
+        .weights_bytes = model->packings->memory.bytes,
         .flops_per_token = flops_per_token(model),
     };
     for (size_t i = 0; i < directory->pooling_count; ++i) description->pooling |= (uint32_t)directory->pooling[i];

@@ -17,8 +17,8 @@ typedef struct uform_model_packing_t {
     struct uform_model_packing_t *next;
     uform_gemm_t const *gemm_f32; ///< of the Dense layers
     uform_encoder_t encoder;
-    uform_linear_t *dense; ///< [directory.dense_count]
-    size_t bytes;
+    uform_linear_t *dense;         ///< [directory.dense_count]
+    uform_weights_memory_t memory; ///< that all of it lives in
 } uform_model_packing_t;
 
 /// A tokenizer's buffer waiting for its next call.
@@ -29,6 +29,7 @@ typedef struct uform_model_buffer_t {
 
 struct uform_model_s {
     uform_directory_t directory;
+    uform_domains_t domains; ///< that the weights are spread over
     uform_scalar_t precision;
     uform_cpu_class_t cpu_class; ///< of the first packing
     size_t pooled_width;         ///< before the Dense layers, with the directory's pooling

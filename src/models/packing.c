@@ -8,6 +8,14 @@
 #include "base/detail.h"
 #include "base/memory.h"
 
+/// One allocation. What is mapped must be given back with its size.
+typedef struct uform_weights_block_t {
+    struct uform_weights_block_t *next;
+    void *memory;
+    size_t bytes;
+    bool mapped;
+} uform_weights_block_t;
+
 enum { stripe_rows_k = uform_width_step_k };
 
 size_t uform_padded_width_(size_t width) {
@@ -18,8 +26,37 @@ uform_grouping_t uform_ungrouped_(size_t count) {
     return (uform_grouping_t){1, count, uform_padded_width_(count)};
 }
 
-uform_status_t uform_packer_open_(uform_gemm_t const *gemm, size_t deepest, uform_packer_t *packer) {
-    *packer = (uform_packer_t){.gemm = gemm, .deepest = deepest};
+uform_status_t uform_weights_allocate_(uform_weights_memory_t *memory, size_t bytes, void **block) {
+    *block = NULL;
+    uform_weights_block_t *const made = uform_allocate_(1, sizeof *made);
+    if (!made) return uform_status_out_of_memory_k;
+    uform_status_t status = uform_status_ok_k;
+    *made = (uform_weights_block_t){memory->blocks, NULL, bytes, memory->domains->bound};
+    if (made->mapped) status = uform_domains_map_(memory->domains, bytes, &made->memory);
+    else made->memory = uform_allocate_aligned_(bytes);
+    if (!made->memory) {
+        uform_free_(made);
+        return status ? status : uform_status_out_of_memory_k;
+    }
+    memory->blocks = made;
+    memory->bytes += bytes;
+    *block = made->memory;
+    return uform_status_ok_k;
+}
+
+void uform_weights_release_(uform_weights_memory_t *memory) {
+    for (uform_weights_block_t *block = memory->blocks, *next; block; block = next) {
+        next = block->next;
+        if (block->mapped) uform_domains_unmap_(block->memory, block->bytes);
+        else uform_free_(block->memory);
+        uform_free_(block);
+    }
+    memory->blocks = NULL;
+}
+
+uform_status_t uform_packer_open_(
+    uform_gemm_t const *gemm, size_t deepest, uform_weights_memory_t *memory, uform_packer_t *packer) {
+    *packer = (uform_packer_t){.gemm = gemm, .memory = memory, .deepest = deepest};
     packer->stripe = uform_allocate_aligned_(stripe_rows_k * deepest * sizeof(float));
     packer->row = uform_allocate_aligned_(deepest * sizeof(float));
     if (packer->stripe && packer->row) return uform_status_ok_k;
@@ -33,25 +70,19 @@ void uform_packer_close_(uform_packer_t *packer) {
     packer->stripe = packer->row = NULL;
 }
 
-static float *allocate_zeros(uform_packer_t *packer, size_t count) {
-    float *vector = uform_allocate_aligned_(count * sizeof(float));
-    if (!vector) return NULL;
-    memset(vector, 0, count * sizeof(float));
-    packer->bytes += count * sizeof(float);
-    return vector;
+static uform_status_t allocate_zeros(uform_packer_t *packer, size_t count, float **vector) {
+    void *block;
+    uform_status_t const status = uform_weights_allocate_(packer->memory, count * sizeof(float), &block);
+    *vector = block;
+    if (!status) memset(block, 0, count * sizeof(float));
+    return status;
 }
 
 uform_status_t uform_packer_reserve_(uform_packer_t *packer, size_t columns, size_t depth, uform_linear_t *linear) {
     size_t const bytes = packer->gemm->packed_bytes(columns, depth);
     *linear = (uform_linear_t){.columns = columns, .depth = depth};
-    linear->weights = uform_allocate_aligned_(bytes);
-    linear->bias = allocate_zeros(packer, columns);
-    if (!linear->weights || !linear->bias) {
-        uform_linear_free_(linear);
-        return uform_status_out_of_memory_k;
-    }
-    packer->bytes += bytes;
-    return uform_status_ok_k;
+    uform_status_t const status = uform_weights_allocate_(packer->memory, bytes, &linear->weights);
+    return status ? status : allocate_zeros(packer, columns, &linear->bias);
 }
 
 // Where the packed position `target` comes from; false for padding.
@@ -101,18 +132,16 @@ uform_status_t uform_packer_fill_(uform_packer_t *packer, uform_tensor_t const *
 
 uform_status_t uform_packer_vector_(uform_packer_t *packer, uform_tensor_t const *tensor, float **vector) {
     size_t const padded = uform_padded_width_(tensor->dimensions[0]);
-    *vector = allocate_zeros(packer, padded);
-    if (!*vector) return uform_status_out_of_memory_k;
-    return uform_tensor_read_(tensor, 0, 1, *vector, padded);
+    uform_status_t const status = allocate_zeros(packer, padded, vector);
+    return status ? status : uform_tensor_read_(tensor, 0, 1, *vector, padded);
 }
 
 uform_status_t uform_packer_table_(
     uform_packer_t *packer, uform_tensor_t const *tensor, uform_scalar_t scalar, void **table) {
     size_t const rows = tensor->dimensions[0], width = uform_padded_width_(tensor->dimensions[1]);
     size_t const bytes = rows * width * (scalar == uform_scalar_f32_k ? sizeof(float) : sizeof(uint16_t));
-    *table = uform_allocate_aligned_(bytes);
-    if (!*table) return uform_status_out_of_memory_k;
-    packer->bytes += bytes;
+    uform_status_t const allocated = uform_weights_allocate_(packer->memory, bytes, table);
+    if (allocated) return allocated;
     memset(packer->stripe, 0, stripe_rows_k * width * sizeof(float));
     for (size_t begin = 0; begin < rows; begin += stripe_rows_k) {
         size_t const count = rows - begin < stripe_rows_k ? rows - begin : stripe_rows_k;
@@ -127,10 +156,4 @@ uform_status_t uform_packer_table_(
     }
     uform_tensor_forget_(tensor);
     return uform_status_ok_k;
-}
-
-void uform_linear_free_(uform_linear_t *linear) {
-    uform_free_(linear->weights);
-    uform_free_(linear->bias);
-    *linear = (uform_linear_t){0};
 }

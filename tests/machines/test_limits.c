@@ -1,5 +1,5 @@
 /**
- *  Quotas, processors and NUMA nodes replayed from small trees of files that stand for "/".
+ *  Quotas and processors replayed from small trees of files that stand for "/".
  */
 #include "machine_test.h"
 
@@ -232,87 +232,61 @@ static void test_lists(void **state) {
     }
 }
 
-static recorded_file_t const two_nodes[files_most_k] = {
-    {"/sys/devices/system/cpu/online", "0-2047\n"},
-    {"/sys/devices/system/node/online", "0,2\n"},
-    {"/sys/devices/system/node/possible", "0-2\n"},
-    {"/sys/devices/system/node/node0/cpulist", "0-511,1024-1535\n"},
-    {"/sys/devices/system/node/node2/cpulist", "512-1023,1536-2047\n"},
-};
-
-static void test_memory_domains(void **state) {
+/// Sets grow as they need to, and equal ones may differ in size.
+static void test_sets(void **state) {
     (void)state;
-    char root[64];
-    uform_cpu_set_t set;
-    plant(root, two_nodes);
-    assert_ok(uform_cpu_online_(root, &set));
-    assert_int_equal(uform_cpu_set_count_(&set), 2048);
+    uform_cpu_set_t set = {0}, other = {0}, copy;
+    assert_int_equal(uform_cpu_set_limit_(&set), 0);
+    assert_true(uform_cpu_set_equal_(&set, &other));
+    assert_ok(uform_cpu_set_unite_(&set, &other));
+    assert_ok(uform_cpu_set_add_(&set, 5));
+    assert_ok(uform_cpu_set_add_(&other, 1500));
+    assert_int_equal(uform_cpu_set_limit_(&other), 1501);
+    assert_false(uform_cpu_set_equal_(&set, &other));
+    assert_ok(uform_cpu_set_unite_(&set, &other));
+    assert_int_equal(uform_cpu_set_count_(&set), 2);
+    assert_ok(uform_cpu_set_copy_(&set, &copy));
+    assert_true(uform_cpu_set_equal_(&set, &copy));
+    uform_cpu_set_intersect_(&set, &other);
+    assert_true(uform_cpu_set_equal_(&other, &set));
+    uform_cpu_set_intersect_(&copy, &(uform_cpu_set_t){0});
+    assert_int_equal(uform_cpu_set_limit_(&copy), 0);
+    assert_true(uform_cpu_set_equal_(&copy, &(uform_cpu_set_t){0}));
     uform_cpu_set_free_(&set);
-    assert_ok(uform_cpu_of_memory_domain_(root, 2, &set));
-    assert_int_equal(uform_cpu_set_count_(&set), 1024);
-    assert_true(uform_cpu_set_has_(&set, 1536));
-    assert_false(uform_cpu_set_has_(&set, 1535));
-    uform_cpu_set_free_(&set);
-    assert_int_equal(uform_cpu_of_memory_domain_(root, 1, &set), uform_status_not_found_k);
-    assert_string_equal(uform_last_detail(), "NUMA node 1 is offline");
-    assert_int_equal(uform_cpu_of_memory_domain_(root, 3, &set), uform_status_not_found_k);
-    assert_string_equal(uform_last_detail(), "no NUMA node 3 on this machine");
-    assert_null(set.words);
-    uproot(root);
+    uform_cpu_set_free_(&other);
+    uform_cpu_set_free_(&copy);
 }
 
-static void test_no_numa(void **state) {
+static void test_online(void **state) {
     (void)state;
-    static recorded_file_t const files[files_most_k] = {{"/sys/devices/system/cpu/online", "0-5\n"}};
+    static recorded_file_t const files[files_most_k] = {{"/sys/devices/system/cpu/online", "0-5,1024-2047\n"}};
     char root[64];
     uform_cpu_set_t set;
     plant(root, files);
-    assert_ok(uform_cpu_of_memory_domain_(root, 0, &set));
-    assert_int_equal(uform_cpu_set_count_(&set), 6);
+    assert_ok(uform_cpu_online_(root, &set));
+    assert_int_equal(uform_cpu_set_count_(&set), 1030);
     uform_cpu_set_free_(&set);
-    assert_int_equal(uform_cpu_of_memory_domain_(root, 1, &set), uform_status_not_found_k);
     uproot(root);
 }
 
-/// A tree whose nodes hold this process's own processors, so that placement finds what it may use there.
-static void test_placement(void **state) {
+/// Without a list of memory domains: online, affinity and quota of the whole machine.
+static void test_threads_anywhere(void **state) {
     (void)state;
     uform_cpu_set_t allowed;
     assert_ok(uform_cpu_allowed_(&allowed));
-    size_t const count = uform_cpu_set_count_(&allowed);
-    assert_true(count > 0);
-    size_t first = 0;
-    while (!uform_cpu_set_has_(&allowed, first)) first++;
-    char own[64], quota[] = "100000 100000\n";
-    snprintf(own, sizeof(own), "%zu\n", first);
-    recorded_file_t const files[files_most_k] = {
+    static recorded_file_t const files[files_most_k] = {
         {"/sys/devices/system/cpu/online", "0-4095\n"},
-        {"/sys/devices/system/node/online", "0-1\n"},
-        {"/sys/devices/system/node/possible", "0-1\n"},
-        {"/sys/devices/system/node/node0/cpulist", own},
-        {"/sys/devices/system/node/node1/cpulist", "65536-65600\n"},
         {CGROUP, "0::/\n"},
         {MOUNTS, UNIFIED},
-        {"/sys/fs/cgroup/cpu.max", quota},
+        {"/sys/fs/cgroup/cpu.max", "100000 100000\n"},
     };
     char root[64];
     plant(root, files);
     uform_placement_t placement;
     size_t threads, processors;
-    static int32_t const nodes[] = {0, 1};
-    assert_ok(uform_placement_make_(root, nodes, 1, &placement, &threads, &processors));
-    assert_int_equal(placement.domain_count, 1);
-    assert_int_equal(processors, 1);
-    assert_int_equal(threads, 1);
-    uform_placement_free_(&placement);
-    assert_int_equal(
-        uform_placement_make_(root, nodes, 2, &placement, &threads, &processors), uform_status_not_found_k);
-    assert_string_equal(uform_last_detail(), "memory_domains[1]: NUMA node 1 has no processor this process may use");
-    assert_null(placement.domains);
-    // Without domains: online, affinity and quota of the whole machine.
     assert_ok(uform_placement_make_(root, NULL, 0, &placement, &threads, &processors));
     assert_int_equal(placement.domain_count, 0);
-    assert_int_equal(processors, count);
+    assert_int_equal(processors, uform_cpu_set_count_(&allowed));
     assert_int_equal(threads, 1);
     uform_placement_free_(&placement);
     uform_cpu_set_free_(&allowed);
@@ -344,9 +318,9 @@ int main(void) {
         cmocka_unit_test(test_quota_of_a_long_path),
         cmocka_unit_test(test_default_threads),
         cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_memory_domains),
-        cmocka_unit_test(test_no_numa),
-        cmocka_unit_test(test_placement),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_online),
+        cmocka_unit_test(test_threads_anywhere),
         cmocka_unit_test(test_affinity_limits_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
