@@ -31,11 +31,14 @@ static uform_attention_t const *attention_of(uform_kernels_t const *kernels, pre
     return precision == precision_f32_k ? kernels->attention_f32 : kernels->attention_bf16;
 }
 
-/// Rows of the text hold numbers, its neighbours NaN.
+/// Rows of the text hold numbers, its neighbours NaN, or numbers that would win every comparison.
 static matrix_t text_matrix(shape_t const *shape, precision_t precision, float size) {
     // The text may be followed by the row step that attention may read.
     matrix_t matrix = matrix_new(precision, shape->row_begin + shape->length + uform_row_step_k,
         shape->heads * shape->head_width, random_below(5), shape->at_end);
+    if (!shape->at_end)
+        for (size_t row = 0; row < matrix.rows; ++row)
+            for (size_t column = 0; column < matrix.width; ++column) matrix_set(&matrix, row, column, 1e15f);
     for (size_t row = shape->row_begin; row < shape->row_begin + shape->length; ++row)
         for (size_t column = 0; column < matrix.width; ++column) {
             // The last quarter of each head plays the padding.

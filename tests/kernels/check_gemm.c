@@ -286,6 +286,9 @@ void check_activations(subject_t const *subject, precision_t precision) {
         float *const bias = vector_of(&operands.bias);
         for (size_t i = 0; i < shape.columns; ++i)
             bias[i] = i < special_count ? activation_inputs[i] : random_float() * (float)(1 << i % 8);
+        // NaNs of all bits, which an increment would turn into zeros.
+        static uint32_t const patterns[] = {0x7FFFFFFFu, 0xFFFFFFFFu};
+        memcpy(&bias[special_count], patterns, sizeof(patterns));
         matrix_t found = multiply(gemm_of(subject->kernels, precision), &shape, &operands, 0, shape.rows);
         for (size_t row = 0; row < shape.rows; ++row)
             for (size_t column = 0; column < shape.columns; ++column)
