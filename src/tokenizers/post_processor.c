@@ -64,7 +64,7 @@ static uform_status_t append_special(uform_json_t const *specials, uform_where_t
     for (uform_json_t const *item = ids->first; item; item = item->next) {
         uint32_t id;
         if (!uform_identifier_read_(item, &id))
-            return uform_json_unexpected_(where->text, "special_tokens.ids", UFORM_IDENTIFIER_EXPECTED_, item);
+            return uform_json_unexpected_(where->text, "ids", UFORM_IDENTIFIER_EXPECTED_, item);
         if (!append_special_token(processor, id, type_id)) return described(processor);
     }
     return uform_status_ok_k;
@@ -79,6 +79,8 @@ static uform_status_t read_template(uform_json_t const *json, uform_where_t cons
     status =
         uform_json_member_(json, where->text, "special_tokens", uform_json_object_k, uform_json_required_k, &specials);
     if (status != uform_status_ok_k) return status;
+    uform_where_t special_where;
+    uform_where_key_(where, &special_where, "special_tokens");
     size_t index = 0;
     for (uform_json_t const *piece = single->first; piece; piece = piece->next, ++index) {
         uform_where_t inner;
@@ -95,7 +97,7 @@ static uform_status_t read_template(uform_json_t const *json, uform_where_t cons
         size_t const first = processor->count;
         if (is_text && !append_template(processor, before)) return described(processor);
         for (size_t i = first; i < processor->count; ++i) processor->items[i].type_id = type_id;
-        if (!is_text) status = append_special(specials, where, name, type_id, processor);
+        if (!is_text) status = append_special(specials, &special_where, name, type_id, processor);
         if (status != uform_status_ok_k) return status;
     }
     return uform_status_ok_k;

@@ -14,15 +14,10 @@ enum {
     word_k = uform_unicode_word_k,
 };
 
-/// Flags of the character at `at`, of which ASCII letters and digits, most of any text, have `word_k` alone.
-static inline uint16_t flags_at(char const *text, size_t at, size_t *bytes) {
-    return uform_unicode_flags_(text + at, bytes);
-}
-
-/// Moves `at` over characters until one whose flags match `mask` as `wanted` says.
+/// Where from `at` on the first character stands that has a flag of `mask`, or that has none unless `wanted`.
 static size_t skip_until(char const *text, size_t at, size_t end, uint16_t mask, bool wanted) {
     for (size_t bytes; at < end; at += bytes)
-        if (((flags_at(text, at, &bytes) & mask) != 0) == wanted) break;
+        if (((uform_unicode_flags_(text + at, &bytes) & mask) != 0) == wanted) break;
     return at;
 }
 
@@ -37,7 +32,7 @@ static bool next_bert(char const *text, uform_span_t *rest, uform_span_t *span) 
     size_t const start = skip_until(text, rest->start, rest->end, white_k, false);
     if (start == rest->end) return take(rest, start, start, span);
     size_t bytes;
-    if (flags_at(text, start, &bytes) & punctuation_k) return take(rest, start, start + bytes, span);
+    if (uform_unicode_flags_(text + start, &bytes) & punctuation_k) return take(rest, start, start + bytes, span);
     return take(rest, start, skip_until(text, start + bytes, rest->end, white_k | punctuation_k, true), span);
 }
 
@@ -51,10 +46,10 @@ static bool next_white_space(char const *text, uform_span_t *rest, uform_span_t 
     size_t const start = skip_until(text, rest->start, rest->end, white_k, false);
     if (start == rest->end) return take(rest, start, start, span);
     size_t bytes;
-    bool const is_word = (flags_at(text, start, &bytes) & word_k) != 0;
+    bool const is_word = (uform_unicode_flags_(text + start, &bytes) & word_k) != 0;
     size_t end = start + bytes;
     for (; end < rest->end; end += bytes) {
-        uint16_t const flags = flags_at(text, end, &bytes);
+        uint16_t const flags = uform_unicode_flags_(text + end, &bytes);
         if (flags & white_k || ((flags & word_k) != 0) != is_word) break;
     }
     return take(rest, start, end, span);
@@ -65,7 +60,7 @@ static bool next_punctuation(char const *text, uform_span_t *rest, uform_span_t 
     size_t const start = rest->start;
     if (start == rest->end) return take(rest, start, start, span);
     size_t bytes;
-    if (flags_at(text, start, &bytes) & punctuation_k) return take(rest, start, start + bytes, span);
+    if (uform_unicode_flags_(text + start, &bytes) & punctuation_k) return take(rest, start, start + bytes, span);
     return take(rest, start, skip_until(text, start + bytes, rest->end, punctuation_k, true), span);
 }
 

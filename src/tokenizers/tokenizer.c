@@ -190,6 +190,7 @@ static bool append_text(uform_tokenizer_t tokenizer, char const *text, size_t le
 
 static bool reserve_output(uform_tokenize_work_t *work, size_t count, uform_tokenize_buffer_t *buffer) {
     work->ids.count = 0;
+    if (!count) count = 1; // so that an empty result is no null pointer
     if (work->ids.capacity < count && !uform_ids_grow_(&work->ids, count)) return false;
     buffer->ids = work->ids.data;
     if (work->type_capacity >= work->ids.capacity) return true;

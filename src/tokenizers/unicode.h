@@ -88,7 +88,6 @@ bool uform_unicode_append_lower_(uform_bytes_t *output, char const *text, size_t
 /// scratch.
 bool uform_unicode_append_composed_(uform_bytes_t *output, uform_marks_t *marks, char const *text, size_t length);
 
-/// A character waiting for its place in canonical order.
 static inline bool uform_unicode_is_hangul_(uint32_t code_point) {
     return code_point - 0xAC00u < 11172u;
 }

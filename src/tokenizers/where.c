@@ -8,6 +8,9 @@
 
 #include "base/detail.h"
 
+/// Bytes of what came before that are shown; the rest is for the key that is added.
+enum { shown_bytes_k = sizeof(((uform_where_t *)0)->text) - 64 };
+
 void uform_where_start_(uform_where_t *where, char const *path, char const *key) {
     enum { path_bytes_k = 800 }; // leaves room for the keys, which say more
     snprintf(where->text, sizeof(where->text), "%.*s: %s", (int)path_bytes_k, path, key);
@@ -16,16 +19,20 @@ void uform_where_start_(uform_where_t *where, char const *path, char const *key)
 
 bool uform_where_enter_(uform_where_t const *outer, uform_where_t *inner, char const *key, size_t index) {
     enum { depth_limit_k = 8 };
-    int const shown = (int)sizeof(outer->text) - 64;
-    snprintf(inner->text, sizeof(inner->text), "%.*s.%.24s[%zu]", shown, outer->text, key, index);
+    snprintf(inner->text, sizeof(inner->text), "%.*s.%.24s[%zu]", shown_bytes_k, outer->text, key, index);
     inner->depth = outer->depth + 1;
     if (inner->depth <= depth_limit_k) return true;
     return uform_fail_(uform_status_unsupported_k, "%s: expected at most %d levels of nesting", inner->text,
                (int)depth_limit_k) == uform_status_ok_k;
 }
 
+void uform_where_key_(uform_where_t const *outer, uform_where_t *inner, char const *key) {
+    snprintf(inner->text, sizeof(inner->text), "%.*s.%.24s", shown_bytes_k, outer->text, key);
+    inner->depth = outer->depth;
+}
+
 void uform_where_item_(uform_where_t const *outer, uform_where_t *inner, size_t index) {
-    snprintf(inner->text, sizeof(inner->text), "%.*s[%zu]", (int)sizeof(outer->text) - 64, outer->text, index);
+    snprintf(inner->text, sizeof(inner->text), "%.*s[%zu]", shown_bytes_k, outer->text, index);
     inner->depth = outer->depth;
 }
 

@@ -18,6 +18,9 @@ void uform_where_start_(uform_where_t *where, char const *path, char const *key)
 /// recursion.
 bool uform_where_enter_(uform_where_t const *outer, uform_where_t *inner, char const *key, size_t index);
 
+/// The object under `key`.
+void uform_where_key_(uform_where_t const *outer, uform_where_t *inner, char const *key);
+
 /// Item `index` of the list itself, which doesn't count as nesting.
 void uform_where_item_(uform_where_t const *outer, uform_where_t *inner, size_t index);
 

@@ -11,7 +11,7 @@
 
 enum {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    long_bytes_k = 1 << 20,
+    long_bytes_k = 1 << 19,
 #else
     long_bytes_k = 10 << 20,
 #endif
