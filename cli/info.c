@@ -56,6 +56,36 @@ static json_t *describe_machine(uform_machine_description_t const *facts, json_t
     return machine;
 }
 
+/// Two arrays: the devices, and each vendor's reason for having none. NULL, with a message, if they can't be listed.
+static json_t *describe_devices(json_t **vendors) {
+    size_t count = 0, room = 0;
+    uform_gpu_device_t *devices = NULL;
+    uform_status_t status = uform_gpu_devices(NULL, 0, &room);
+    if (status == uform_status_ok_k && room && !(devices = malloc(room * sizeof(*devices))))
+        status = uform_status_out_of_memory_k;
+    if (status == uform_status_ok_k) status = uform_gpu_devices(devices, room, &count);
+    if (status != uform_status_ok_k) return message_status_(status), free(devices), NULL;
+    json_t *const listed = json_array();
+    for (size_t index = 0; index != count; ++index) {
+        uform_gpu_device_t const *const facts = &devices[index];
+        json_array_append_new(
+            listed, json_pack("{s:I, s:s, s:I, s:o, s:I, s:I, s:s}", "position", (json_int_t)index, "vendor",
+                        uform_gpu_vendor_name(facts->vendor), "vendor_ordinal", (json_int_t)facts->vendor_ordinal,
+                        "class", facts->gpu_class ? json_string(uform_gpu_class_name(facts->gpu_class)) : json_null(),
+                        "compute_units", (json_int_t)facts->compute_units, "memory_bytes",
+                        (json_int_t)facts->memory_bytes, "name", facts->name));
+    }
+    free(devices);
+    *vendors = json_array();
+    for (int value = uform_gpu_vendor_nvidia_k; value <= uform_gpu_vendor_apple_k; ++value) {
+        uform_gpu_vendor_description_t facts;
+        if (uform_gpu_vendor_describe((uform_gpu_vendor_t)value, &facts) != uform_status_ok_k) continue;
+        json_array_append_new(*vendors, json_pack("{s:s, s:I, s:s}", "vendor", uform_gpu_vendor_name(facts.vendor),
+                                            "devices", (json_int_t)facts.device_count, "reason", facts.reason));
+    }
+    return listed;
+}
+
 static json_t *describe_prompts(uform_model_t model, size_t count) {
     json_t *const prompts = json_object();
     for (size_t index = 0; index != count; ++index) {
@@ -144,6 +174,22 @@ static void print_machine(json_t const *machine) {
     }
 }
 
+static void print_devices(json_t const *devices, json_t const *vendors, bool verbose) {
+    size_t const count = json_array_size(devices);
+    if (count) printf("gpus             %zu found, but this build computes on the CPU only\n", count);
+    else printf("gpus             none\n");
+    for (size_t index = 0; index != count; ++index) {
+        json_t const *const row = json_array_get(devices, index);
+        char const *const gpu_class = words_of(row, "class");
+        printf("  %-17zu %s, %lld units, %.1f GB, %s\n", index, gpu_class ? gpu_class : "no class",
+            number_of(row, "compute_units"), (double)number_of(row, "memory_bytes") * 1e-9, words_of(row, "name"));
+    }
+    for (size_t index = 0; verbose && index != json_array_size(vendors); ++index) {
+        json_t const *const row = json_array_get(vendors, index);
+        if (!number_of(row, "devices")) printf("  %-17s none: %s\n", words_of(row, "vendor"), words_of(row, "reason"));
+    }
+}
+
 static void print_model(json_t const *model) {
     printf("\nmodel            %s\n", words_of(model, "directory"));
     printf("architecture     %s, %lld layers of %lld, %lld heads, %s\n", words_of(model, "architecture"),
@@ -178,9 +224,12 @@ static exit_status_t run_info(settings_t const *settings) {
     if (!domains) return exit_status_failed_k;
     json_t *const model = settings->model ? describe_model(settings->model) : json_null();
     if (!model) return json_decref(domains), exit_status_usage_k;
-    json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:[], s:o}", "version", uform_version(), "compiled",
+    json_t *vendors = NULL, *const devices = describe_devices(&vendors);
+    if (!devices) return json_decref(domains), json_decref(model), exit_status_failed_k;
+    json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", uform_version(), "compiled",
         uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine",
-        describe_machine(&facts, domains), "classes", describe_classes(), "gpus", "model", model);
+        describe_machine(&facts, domains), "classes", describe_classes(), "gpus", devices, "gpu_vendors", vendors,
+        "model", model);
     if (!all) return message_("not enough memory"), exit_status_failed_k;
     if (settings->json) {
         if (!settings->model) json_object_del(all, "model");
@@ -189,7 +238,7 @@ static exit_status_t run_info(settings_t const *settings) {
     } else {
         printf("uform            %s\n", uform_version());
         print_machine(json_object_get(all, "machine"));
-        printf("gpus             none: this build computes on the CPU only\n");
+        print_devices(devices, vendors, settings->verbose);
         printf("cpu classes      compiled: %s\n", uform_capabilities_compiled());
         print_classes(json_object_get(all, "classes"), settings->verbose);
         if (settings->model) print_model(json_object_get(all, "model"));
