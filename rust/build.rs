@@ -45,8 +45,9 @@ fn link_package(flags: &str) {
 fn link_static(folder: &Path) {
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static=uform");
-    let advice = "the static library needs jansson's development files (Debian: libjansson-dev, pkg-config)";
-    link_package(&run(Command::new("pkg-config").args(["--libs", "jansson"]), advice));
+    let advice = "the static library needs jansson's and hwloc's development files \
+                  (Debian: libjansson-dev libhwloc-dev pkg-config)";
+    link_package(&run(Command::new("pkg-config").args(["--libs", "jansson", "hwloc"]), advice));
     println!("cargo:rustc-link-lib=pthread");
     println!("cargo:rustc-link-lib=m");
 }
@@ -69,8 +70,8 @@ fn build_tree(tree: &Path, output: &Path) {
     for part in ["CMakeLists.txt", "cmake", "include", "src"] {
         println!("cargo:rerun-if-changed={}", tree.join(part).display());
     }
-    let advice = "building the C library takes cmake, a C compiler, pkg-config and jansson \
-                  (Debian: cmake gcc pkg-config libjansson-dev)";
+    let advice = "building the C library takes cmake, a C compiler, pkg-config, jansson and hwloc \
+                  (Debian: cmake gcc pkg-config libjansson-dev libhwloc-dev)";
     let folder = output.join("cmake");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(tree).arg("-B").arg(&folder).arg("-DCMAKE_BUILD_TYPE=Release");
