@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compares what the shared library exports with what the public headers declare: both must be the same set of uform_* functions.
-# Then looks at what it needs at run time: the C library, its mathematics and threads, jansson and hwloc; nothing else.
+# Then looks at what it needs at run time: the C library, its mathematics and threads, and hwloc; nothing else.
 #   check_exports.sh LIBRARY
 set -euo pipefail
 library=$1
@@ -24,9 +24,9 @@ while read -r symbol; do
 done < <(comm -13 "$work/exported" "$work/declared")
 while read -r needed; do
   case $needed in
-    libc.so.* | libm.so.* | libpthread.so.* | libjansson.so.* | libhwloc.so.* | ld-linux*) ;;
+    libc.so.* | libm.so.* | libpthread.so.* | libhwloc.so.* | ld-linux*) ;;
     *) echo "needed at run time but not allowed: $needed"; wrong=1 ;;
   esac
 done < <(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\].*/\1/p')
 [ $wrong = 0 ] || exit 1
-echo "$(wc -l <"$work/exported") functions exported, all declared; needs only the C library, jansson and hwloc"
+echo "$(wc -l <"$work/exported") functions exported, all declared; needs only the C library and hwloc"
