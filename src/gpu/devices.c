@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -32,18 +33,17 @@ struct uform_gpu_list_t {
     uform_gpu_reason_t reasons[backend_count_k]; ///< why a backend found none
 };
 
-#define FORKED_REASON                                                                                                  \
-    { "the process was forked while its parent asked the drivers" }
-static uform_gpu_list_t const abandoned = {.reasons = {FORKED_REASON, FORKED_REASON}};
-
 typedef enum stage_t { stage_untouched_k, stage_looking_k, stage_settled_k } stage_t;
 static atomic_int stage;
 static uform_gpu_list_t const *found; ///< valid once settled
 static atomic_bool fork_watched;
 
 static void settle_forked_child(void) {
+    static uform_gpu_list_t empty;
     if (atomic_load(&stage) != stage_looking_k) return;
-    found = &abandoned;
+    for (size_t i = 0; i < backend_count_k; i++)
+        strcpy(empty.reasons[i].text, "the process was forked while its parent asked the drivers");
+    found = &empty;
     atomic_store(&stage, stage_settled_k);
 }
 
@@ -174,9 +174,14 @@ static uform_status_t no_such_device(uform_gpu_list_t const *list, int32_t const
         return uform_fail_(uform_status_unsupported_k,
             "devices[%zu]: expected a position below %zu, the number of GPUs listed, found %d", i, list->count,
             (int)devices[i]);
+    char reasons[backend_count_k * (sizeof(uform_gpu_reason_t) + 16)] = "";
+    for (size_t k = 0; k < backend_count_k; k++) {
+        size_t const used = strlen(reasons);
+        snprintf(reasons + used, sizeof(reasons) - used, "%s: %s; ", uform_gpu_vendor_name(backends[k]->vendor),
+            list->reasons[k].text);
+    }
     return uform_fail_(uform_status_unsupported_k,
-        "devices[%zu]: this process finds no GPU: nvidia: %s; amd: %s; and this build has no kernels for any", i,
-        list->reasons[0].text, list->reasons[1].text);
+        "devices[%zu]: this process finds no GPU, %sand this build has no kernels for any", i, reasons);
 }
 
 uform_status_t uform_gpu_devices_check_(int32_t const *devices, size_t device_count) {
