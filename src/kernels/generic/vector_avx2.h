@@ -115,7 +115,8 @@ UFORM_INLINED vector_t vector_even_bf16(vector_t pairs) {
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(pairs), 16));
 }
 UFORM_INLINED vector_t vector_odd_bf16(vector_t pairs) {
-    return _mm256_castsi256_ps(_mm256_and_si256(_mm256_castps_si256(pairs), _mm256_set1_epi32((int)0xFFFF0000u)));
+    // Shifts back and forth, since the mask for a bitwise and would take a register that a block needs.
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_srli_epi32(_mm256_castps_si256(pairs), 16), 16));
 }
 
 /// Never called: pairs are widened.

@@ -123,7 +123,8 @@ UFORM_INLINED vector_t vector_even_bf16(vector_t pairs) {
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(pairs), 16));
 }
 UFORM_INLINED vector_t vector_odd_bf16(vector_t pairs) {
-    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(pairs), _mm512_set1_epi32((int)0xFFFF0000u)));
+    // A mask of words, as a vector for a bitwise and would take the last register of a block.
+    return _mm512_castsi512_ps(_mm512_maskz_mov_epi16(0xAAAAAAAAu, _mm512_castps_si512(pairs)));
 }
 
 /// Rounds 2 * vector_lanes_k floats to nearest even and stores them as consecutive bf16 numbers; NaN stays NaN.
