@@ -1,6 +1,6 @@
 /**
  *  The table of activations and their reference values, one number at a time. Everything is computed in double
- * precision by the C library and rounded once, so that no formula loses digits to cancellation; NaN stays NaN.
+ *  precision by the C library and rounded once, so that no formula loses digits to cancellation; NaN stays NaN.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /**
  *  Target pragmas: each class file raises the instruction set for itself, between UFORM_TARGET_BEGIN and
- * UFORM_TARGET_END, while the whole library is compiled for the baseline.
+ *  UFORM_TARGET_END, while the whole library is compiled for the baseline.
  *
  *      #include "kernels/target.h"
  *      #if UFORM_TARGET_AVX512

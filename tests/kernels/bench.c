@@ -1,7 +1,7 @@
 /**
  *  Times the groups on the shapes of a small encoder (width 384, feed-forward 1536, 12 heads of 32) and prints rates
- * beside the class's own limit, measured just before and after in the same process: on shared machines only ratios mean
- * something.
+ *  beside the class's own limit, measured just before and after in the same process: on shared machines only ratios
+ *  mean something.
  *
  *  Weights are several copies that pass by in turn, so that they come from as far away as a whole model's do.
  */

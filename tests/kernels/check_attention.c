@@ -1,9 +1,9 @@
 /**
  *  Attention against `serial`: lengths around every step, several heads and widths, texts that begin at any row,
- * neighbours full of NaN that must not be felt, rows of other texts that must not be written.
+ *  neighbours full of NaN that must not be felt, rows of other texts that must not be written.
  *
  *  Tolerance: f32 2e-5 of the values' size, more where scores are hundreds and their last digits are exponents; bf16
- * adds the rounding of weights and outputs and the approximate exponential: 2^-6.
+ *  adds the rounding of weights and outputs and the approximate exponential: 2^-6.
  */
 #include <setjmp.h>
 #include <stdarg.h>

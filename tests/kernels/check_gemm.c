@@ -1,9 +1,9 @@
 /**
  *  Matrix multiplication against `serial`: every number of rows up to 40, ranges of columns and depth, hostile
- * contents, memory that must not be touched, and rows that must not feel each other.
+ *  contents, memory that must not be touched, and rows that must not feel each other.
  *
- *  Tolerance: sums of the same exact products in another order, so a multiple of the unit roundoff times the sum of the
- * products' magnitudes; plus one rounding of the output to bf16 where it is bf16.
+ *  Tolerance: sums of the same exact products in another order, so a multiple of the unit roundoff times the sum of
+ *  the products' magnitudes; plus one rounding of the output to bf16 where it is bf16.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -265,8 +265,8 @@ static void expect_activation(
     if (approximate && isinf(x)) return;
     double absolute = approximate ? 2e-4 : 2e-36, relative = activation_tolerances[activation].relative;
     if (isfinite(x)) absolute += activation_tolerances[activation].per_input * fmax(fabs((double)x), 1.0);
-    // Half a step of bf16, which is what rounding to nearest costs at most. Without a function before it the result is one only, ties
-    // included.
+    // Half a step of bf16, which is what rounding to nearest costs at most; with nothing but the rounding the result is
+    // exact, ties included.
     if (rounded && !identity) relative += 0x1p-8;
     float const expected = rounded && identity ? uform_bf16_to_f32_(uform_f32_to_bf16_(exact)) : exact;
     char what[64];

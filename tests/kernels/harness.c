@@ -1,6 +1,6 @@
 /**
  *  Guarded memory, seeded random numbers, panels and comparisons. A guarded block lies between two pages without
- * access, so that a kernel which reaches one byte too far on the checked side dies on the spot.
+ *  access, so that a kernel which reaches one byte too far on the checked side dies on the spot.
  */
 #include <setjmp.h>
 #include <stdarg.h>

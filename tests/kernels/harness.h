@@ -1,6 +1,6 @@
 /**
  *  What the kernel checks share: guarded memory, seeded random numbers, panels, and comparison with what `serial`
- * answers.
+ *  answers.
  */
 #ifndef UFORM_TESTS_KERNELS_HARNESS_H
 #define UFORM_TESTS_KERNELS_HARNESS_H
@@ -61,13 +61,8 @@ float *vector_of(guarded_t const *guarded);
 
 size_t round_up(size_t value, size_t step);
 
-/// What a family may differ by: |a - b| <= absolute + relative * |b|, where `b` is the reference. Non-finite numbers
-/// must agree in being so: NaN or infinite.
-typedef struct tolerance_t {
-    double absolute, relative;
-} tolerance_t;
-
-/// Fails with class, family, place and both values.
+/// Fails with what, place and both values unless |found - expected| <= absolute + relative * |expected|; NaN must meet
+/// NaN, and an infinity the same one.
 void expect_close(
     char const *what, size_t row, size_t column, float found, float expected, double absolute, double relative);
 

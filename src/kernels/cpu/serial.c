@@ -1,9 +1,9 @@
 /**
  *  The serial class: the reference every other class is checked against. Plain C for the baseline, no contraction, no
- * reordering: what each function computes is what its contract in kernels.h says, one rounding an operation.
+ *  reordering: what each function computes is what its contract in kernels.h says, one rounding an operation.
  *
  *  Packed weights: [columns / 8][depth][8] of the group's scalar, so that the innermost loops run over eight
- * independent columns. Sums run over ascending depth from zero.
+ *  independent columns. Sums run over ascending depth from zero.
  */
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /**
  *  Self-attention of one text over the vector vocabulary, for either scalar, on the block kernel: a few queries at a
- * time.
+ *  time.
  *
- *  Keys are transposed once a head into the layout of packed weights, so that scores = queries x keys^T is an ordinary
- * multiplication; values serve as weights as they lie (f32), or interleaved by pairs of rows (bf16). Scratch, all of it
- * linear in the length:
+ *  Keys are transposed once a head into the layout of packed weights, so that scores = queries x keys^T is an
+ *  ordinary multiplication; values serve as weights as they lie (f32), or interleaved by pairs of rows (bf16).
+ *  Scratch, all of it linear in the length:
  *
  *      keys     [keys / block_columns_k][head_width or pairs of it][block_columns_k] numbers of 32 bits
  *      values   [head_width / block_columns_k][pairs of keys][block_columns_k] pairs; bf16 only

@@ -1,10 +1,11 @@
 /**
- *  The block kernel under every matrix multiplication: up to `vector_block_rows_k` rows by two vectors of columns, sums
- * in registers, one chain of fused multiply-adds over ascending depth for every element, whatever the number of rows.
+ *  The block kernel under every matrix multiplication: up to `vector_block_rows_k` rows by two vectors of columns,
+ *  sums in registers, one chain of fused multiply-adds over ascending depth for every element, whatever the number of
+ *  rows.
  *
  *  Inputs are panels whose lines hold 16 numbers of 32 bits: f32 numbers, or pairs of bf16. Weights are two vectors a
- * depth step, `weights_next` bytes apart, steps `weights_step` bytes apart: that describes packed weights, and rows of
- * values in attention.
+ *  depth step, `weights_next` bytes apart, steps `weights_step` bytes apart: that describes packed weights, and rows
+ *  of values in attention.
  *
  *  Needs a vocabulary (vector_*.h).
  */

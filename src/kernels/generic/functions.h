@@ -1,11 +1,11 @@
 /**
  *  Exponentials and activations over the vector vocabulary, a NULL row of a table meaning "has no vector form": then
- * the scalar reference serves.
+ *  the scalar reference serves.
  *
  *  The precise forms err by a few units in the last place of the result, or of x where the function cancels; the fast
- * ones, for outputs that are rounded to bf16, by at most 2e-4, which is below what the rounding costs for results near
- * 0.1 and above. NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over the ranges
- * they state.
+ *  ones, for outputs that are rounded to bf16, by at most 2e-4, which is below what the rounding costs for results
+ *  near 0.1 and above. NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over
+ *  the ranges they state.
  */
 #ifndef UFORM_KERNELS_GENERIC_FUNCTIONS_H
 #define UFORM_KERNELS_GENERIC_FUNCTIONS_H

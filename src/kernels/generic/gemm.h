@@ -2,8 +2,9 @@
  *  Matrix multiplication over the block kernel.
  *
  *  Packed weights: [columns / block_columns_k][depth][block_columns_k] f32 numbers, or [..][depth / 2][..] pairs of
- * bf16. The weights of one block of columns stay in the caches near the core while all rows of the call pass by;
- * meanwhile the next block's are fetched, so that short calls, which wait for memory alone, overlap it with arithmetic.
+ *  bf16. The weights of one block of columns stay in the caches near the core while all rows of the call pass by;
+ *  meanwhile the next block's are fetched, so that short calls, which wait for memory alone, overlap it with
+ *  arithmetic.
  */
 #ifndef UFORM_KERNELS_GENERIC_GEMM_H
 #define UFORM_KERNELS_GENERIC_GEMM_H

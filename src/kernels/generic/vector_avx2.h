@@ -2,7 +2,7 @@
  *  The vector vocabulary on AVX2 and FMA: eight floats a vector, half a line of an f32 panel.
  *
  *  The meaning of each word is told in vector_avx512.h. Minimum and maximum answer their second operand when one is a
- * NaN.
+ *  NaN.
  */
 #ifndef UFORM_KERNELS_GENERIC_VECTOR_AVX2_H
 #define UFORM_KERNELS_GENERIC_VECTOR_AVX2_H

@@ -1,8 +1,8 @@
 /**
  *  The vector vocabulary on AVX-512 (F, BW, DQ, VL): sixteen floats a vector, one line of an f32 panel.
  *
- *  A file of generic loops includes nothing but this or another vocabulary; see vector_avx2.h for its sibling. Operand
- * order of minimum and maximum matters: both answer their second operand when one is a NaN.
+ *  A file of generic loops includes nothing but this or another vocabulary; see vector_avx2.h for its sibling.
+ *  Operand order of minimum and maximum matters: both answer their second operand when one is a NaN.
  */
 #ifndef UFORM_KERNELS_GENERIC_VECTOR_AVX512_H
 #define UFORM_KERNELS_GENERIC_VECTOR_AVX512_H
