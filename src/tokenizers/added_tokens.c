@@ -114,7 +114,8 @@ static uform_status_t load_tokens(
         if (status != uform_status_ok_k) return status;
         if (length && !add_token(added, loading, token, content, length)) return uform_status_out_of_memory_k;
     }
-    return build_sets(added, loading);
+    uform_status_t const status = build_sets(added, loading);
+    return status == uform_status_unsupported_k ? uform_fail_prefixed_(status, "%s: added_tokens: ", path) : status;
 }
 
 uform_status_t uform_added_tokens_load_(uform_json_t const *json, char const *path, uform_token_model_t const *model,

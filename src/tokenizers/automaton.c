@@ -40,8 +40,8 @@ static bool grow_array(uint32_t **array, size_t capacity) {
 static uform_status_t grow_nodes(uform_automaton_t *automaton) {
     size_t const capacity = automaton->node_capacity ? 2 * automaton->node_capacity : first_edges_k;
     if (capacity > node_limit_k)
-        return uform_fail_(uform_status_unsupported_k,
-            "tokenizer: expected fewer than %d different beginnings of tokens", (int)node_limit_k);
+        return uform_fail_(
+            uform_status_unsupported_k, "expected fewer than %d different beginnings of tokens", (int)node_limit_k);
     if (!grow_array(&automaton->values, capacity) || !grow_array(&automaton->failures, capacity) ||
         !grow_array(&automaton->depths, capacity))
         return uform_status_out_of_memory_k;

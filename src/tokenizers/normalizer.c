@@ -180,7 +180,12 @@ static void fill_ascii(uform_normalizer_step_t *step) {
     }
 }
 
-static uform_status_t append_step(uform_normalizer_t *normalizer, uform_normalizer_step_t step) {
+static uform_status_t append_step(
+    uform_normalizer_t *normalizer, uform_where_t const *where, uform_normalizer_step_t step) {
+    enum { steps_limit_k = 64 }; // each is a pass over every text
+    if (normalizer->count == steps_limit_k)
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: expected at most %d steps", where->text, (int)steps_limit_k);
     uform_normalizer_step_t *steps =
         uform_reallocate_(normalizer->steps, normalizer->count + 1, sizeof(*normalizer->steps));
     if (!steps) return uform_status_out_of_memory_k;
@@ -204,8 +209,10 @@ static uform_status_t read_bert(uform_json_t const *json, uform_where_t const *w
     if (status != uform_status_ok_k) return status;
     step.decomposition = strip_accents ? decomposition_canonical_k : decomposition_none_k;
     step.dropped = strip_accents ? uform_unicode_mark_k : 0;
-    return append_step(normalizer, step);
+    return append_step(normalizer, where, step);
 }
+
+enum { growth_limit_k = 64 };
 
 static uform_status_t read_replace(
     uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
@@ -223,6 +230,12 @@ static uform_status_t read_replace(
     if (status != uform_status_ok_k) return status;
     if (!wanted_length)
         return uform_json_unexpected_(where->text, "pattern.String", "some text", uform_json_find_(pattern, "String"));
+    // Replacements that multiply each other would turn a few bytes into more than any memory.
+    normalizer->growth *= content_length > wanted_length ? (content_length + wanted_length - 1) / wanted_length : 1;
+    if (normalizer->growth > growth_limit_k)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: content: expected replacements to make a text at most %d times longer", where->text,
+            (int)growth_limit_k);
     uform_normalizer_step_t step = {
         .run = run_replacement, .pattern_length = wanted_length, .content_length = content_length};
     step.pattern = uform_allocate_(wanted_length, 1);
@@ -230,7 +243,7 @@ static uform_status_t read_replace(
     if (step.content) {
         memcpy(step.pattern, wanted, wanted_length);
         memcpy(step.content, content, content_length);
-        status = append_step(normalizer, step);
+        status = append_step(normalizer, where, step);
     } else status = uform_status_out_of_memory_k;
     if (status != uform_status_ok_k) uform_free_(step.pattern), uform_free_(step.content);
     return status;
@@ -265,9 +278,9 @@ static uform_status_t read_normalizer(
     for (size_t i = 0; i < kinds_count_k; ++i) {
         if (!uform_json_equals_(type, kinds[i].type)) continue;
         if (kinds[i].read) return kinds[i].read(json, where, normalizer);
-        uform_status_t const status = append_step(normalizer, kinds[i].step);
+        uform_status_t const status = append_step(normalizer, where, kinds[i].step);
         if (status != uform_status_ok_k || !kinds[i].composed) return status;
-        return append_step(normalizer, (uform_normalizer_step_t){.run = run_composition});
+        return append_step(normalizer, where, (uform_normalizer_step_t){.run = run_composition});
     }
     return uform_where_unknown_type_(where, json, "a normalizer", kinds, kinds_count_k, sizeof(*kinds));
 }
@@ -289,7 +302,7 @@ static uform_status_t read_sequence(
 }
 
 uform_status_t uform_normalizer_load_(uform_json_t const *json, char const *path, uform_normalizer_t *normalizer) {
-    *normalizer = (uform_normalizer_t){0};
+    *normalizer = (uform_normalizer_t){.growth = 1};
     if (!json || json->kind == uform_json_null_k) return uform_status_ok_k;
     uform_where_t where;
     uform_where_start_(&where, path, "normalizer");

@@ -15,6 +15,7 @@ typedef struct uform_normalizer_step_t uform_normalizer_step_t;
 typedef struct uform_normalizer_t {
     uform_normalizer_step_t *steps; ///< [count], owned
     size_t count;
+    size_t growth; ///< how many times longer replacements can make a text
 } uform_normalizer_t;
 
 /// What one thread normalizes with.

@@ -8,12 +8,10 @@
 #include "tokenizers/identifier.h"
 #include "tokenizers/where.h"
 
-enum { items_limit_k = 4096 }; ///< no real template comes near it, and nested ones would multiply
+// No real template comes near these, and nested ones would multiply.
+enum { items_limit_k = 256, pieces_limit_k = 64, parts_limit_k = 64 };
 
 static bool append_item(uform_post_processor_t *processor, uform_template_item_t item) {
-    if (processor->count == items_limit_k)
-        return uform_fail_(uform_status_unsupported_k, "tokenizer: expected a template of at most %d tokens",
-                   (int)items_limit_k) == uform_status_ok_k;
     uform_template_item_t *items = uform_reallocate_(processor->items, processor->count + 1, sizeof(*items));
     if (!items) return false;
     processor->items = items;
@@ -30,11 +28,6 @@ static bool append_template(uform_post_processor_t *processor, uform_post_proces
 static bool append_special_token(uform_post_processor_t *processor, uint32_t id, uint8_t type_id) {
     ++processor->added_count;
     return append_item(processor, (uform_template_item_t){.id = id, .type_id = type_id});
-}
-
-/// A failure `append_item` or an allocation has already described.
-static uform_status_t described(uform_post_processor_t const *processor) {
-    return processor->count == items_limit_k ? uform_status_unsupported_k : uform_status_out_of_memory_k;
 }
 
 /// `{"id": name or letter, "type_id": n}` under the only key of a template's piece.
@@ -65,7 +58,7 @@ static uform_status_t append_special(uform_json_t const *specials, uform_where_t
         uint32_t id;
         if (!uform_identifier_read_(item, &id))
             return uform_json_unexpected_(where->text, "ids", UFORM_IDENTIFIER_EXPECTED_, item);
-        if (!append_special_token(processor, id, type_id)) return described(processor);
+        if (!append_special_token(processor, id, type_id)) return uform_status_out_of_memory_k;
     }
     return uform_status_ok_k;
 }
@@ -79,6 +72,9 @@ static uform_status_t read_template(uform_json_t const *json, uform_where_t cons
     status =
         uform_json_member_(json, where->text, "special_tokens", uform_json_object_k, uform_json_required_k, &specials);
     if (status != uform_status_ok_k) return status;
+    if (single->length > pieces_limit_k)
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: single: expected at most %d pieces", where->text, (int)pieces_limit_k);
     uform_where_t special_where;
     uform_where_key_(where, &special_where, "special_tokens");
     size_t index = 0;
@@ -95,7 +91,7 @@ static uform_status_t read_template(uform_json_t const *json, uform_where_t cons
             return uform_json_unexpected_(inner.text, "id", "\"A\"", uform_json_find_(body, "id"));
         }
         size_t const first = processor->count;
-        if (is_text && !append_template(processor, before)) return described(processor);
+        if (is_text && !append_template(processor, before)) return uform_status_out_of_memory_k;
         for (size_t i = first; i < processor->count; ++i) processor->items[i].type_id = type_id;
         if (!is_text) status = append_special(specials, &special_where, name, type_id, processor);
         if (status != uform_status_ok_k) return status;
@@ -120,7 +116,7 @@ static uform_status_t read_bert(uform_json_t const *json, uform_where_t const *w
     if (status != uform_status_ok_k) return status;
     if (!append_special_token(processor, opening, 0) || !append_template(processor, before) ||
         !append_special_token(processor, closing, 0))
-        return described(processor);
+        return uform_status_out_of_memory_k;
     return uform_status_ok_k;
 }
 
@@ -151,9 +147,18 @@ enum { kinds_count_k = sizeof(kinds) / sizeof(*kinds) };
 
 static uform_status_t read_processor(uform_json_t const *json, uform_where_t const *where,
     uform_post_processor_t const *before, uform_post_processor_t *processor) {
+    processor->parts = before->parts + 1;
+    if (processor->parts > parts_limit_k)
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: expected at most %d post-processors", where->text, (int)parts_limit_k);
     uform_json_t const *const type = uform_json_find_(json, "type");
-    for (size_t i = 0; i < kinds_count_k; ++i)
-        if (uform_json_equals_(type, kinds[i].type)) return kinds[i].read(json, where, before, processor);
+    for (size_t i = 0; i < kinds_count_k; ++i) {
+        if (!uform_json_equals_(type, kinds[i].type)) continue;
+        uform_status_t const status = kinds[i].read(json, where, before, processor);
+        if (status != uform_status_ok_k || processor->count <= items_limit_k) return status;
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: expected at most %d tokens", where->text, (int)items_limit_k);
+    }
     return uform_where_unknown_type_(where, json, "a post-processor", kinds, kinds_count_k, sizeof(*kinds));
 }
 
@@ -163,7 +168,7 @@ static uform_status_t read_sequence(uform_json_t const *json, uform_where_t cons
     uform_status_t status =
         uform_json_member_(json, where->text, "processors", uform_json_array_k, uform_json_required_k, &list);
     if (status != uform_status_ok_k) return status;
-    if (!append_template(processor, before)) return described(processor);
+    if (!append_template(processor, before)) return uform_status_out_of_memory_k;
     size_t index = 0;
     for (uform_json_t const *item = list->first; item; item = item->next, ++index) {
         uform_where_t inner;

@@ -20,6 +20,7 @@ typedef struct uform_template_item_t {
 typedef struct uform_post_processor_t {
     uform_template_item_t *items; ///< [count], owned
     size_t count;
+    size_t parts;        ///< post-processors it was made by
     size_t added_count;  ///< special tokens, which a limit leaves room for
     uint32_t largest_id; ///< of them
 } uform_post_processor_t;

@@ -129,6 +129,7 @@ bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_
 static bool prepare(
     uform_tokenize_options_t const *options, uform_tokenize_work_t *work, char const **text, size_t *length) {
     bool const has_prefix = options->prefix && options->prefix_length;
+    if (!*length) *text = ""; // an empty text may be a null pointer
     if (has_prefix || uform_unicode_valid_prefix_(*text, *length) < *length) {
         work->text.length = 0;
         if (has_prefix && !uform_unicode_append_replaced_(&work->text, options->prefix, options->prefix_length))

@@ -117,7 +117,8 @@ static uform_status_t read_model(wordpiece_t *model, uform_json_t const *json, c
     if (!known)
         return uform_json_unexpected_(
             where, "unk_token", "a token of the vocabulary", uform_json_find_(json, "unk_token"));
-    return build_automata(model, prefix, prefix_length);
+    status = build_automata(model, prefix, prefix_length);
+    return status == uform_status_unsupported_k ? uform_fail_prefixed_(status, "%s: vocab: ", where) : status;
 }
 
 static uform_status_t load(uform_json_t const *json, char const *where, void **state) {

@@ -55,6 +55,8 @@ static void truncation_is_told_and_needs_room_for_specials(void **state) {
     assert_int_equal(uform_tokenizer_run_(tokenizer, "the of and in", 13, &options, &buffer), uform_status_ok_k);
     assert_int_equal(buffer.count, 5);
     assert_true(buffer.truncated);
+    assert_int_equal(uform_tokenizer_run_(tokenizer, NULL, 0, &options, &buffer), uform_status_ok_k);
+    assert_int_equal(buffer.count, 2);
     options.max_tokens = 2;
     assert_int_equal(uform_tokenizer_run_(tokenizer, "the", 3, &options, &buffer), uform_status_ok_k);
     assert_int_equal(buffer.count, 2);

@@ -23,6 +23,9 @@ enum { malformed_k = uform_status_malformed_k, unsupported_k = uform_status_unsu
 #define ADDED(token) WITH("\"added_tokens\":[" token "]")
 #define BERT_SWITCHES "\"handle_chinese_chars\":true,\"strip_accents\":null,\"lowercase\":true"
 
+#define MODEL_AFTER "},\"model\":{" MODEL_KEYS ",\"vocab\":{\"[UNK]\":0}}}"
+#define GROWING "{\"type\":\"Replace\",\"pattern\":{\"String\":\"a\"},\"content\":\"aaaaaaaaa\"}"
+
 static struct {
     char const *text;
     int status;
@@ -80,6 +83,8 @@ static struct {
         "pattern.Regex"},
     {NORMALIZER("{\"type\":\"Replace\",\"content\":\"\",\"pattern\":{\"String\":\"\"}}"), malformed_k,
         "pattern.String"},
+    {NORMALIZER("{\"type\":\"Sequence\",\"normalizers\":[" GROWING "," GROWING "]}"), unsupported_k,
+        "normalizer.normalizers[1]: content"},
     {PRE_TOKENIZER("[]"), malformed_k, "pre_tokenizer"},
     {PRE_TOKENIZER("{\"type\":\"ByteLevel\"}"), unsupported_k, "pre_tokenizer: type"},
     {PRE_TOKENIZER("{\"type\":\"Punctuation\",\"behavior\":\"Removed\"}"), unsupported_k, "behavior"},
@@ -182,6 +187,35 @@ static void deep_nesting_is_refused(void **state) {
     }
 }
 
+/// A list of many parts, each of which every text, or every part before it, would go through.
+static void check_many(char const *before, char const *part, char const *after) {
+    enum { parts_k = 100000 };
+    char *const text = malloc(strlen(before) + parts_k * (strlen(part) + 1) + strlen(after) + 1);
+    assert_non_null(text);
+    char *end = stpcpy(text, before);
+    for (size_t i = 0; i < parts_k; ++i) {
+        if (i) *end++ = ',';
+        end = stpcpy(end, part);
+    }
+    end = stpcpy(end, after);
+    uform_tokenizer_t tokenizer;
+    uform_status_t const status = tokenizer_from_text(text, (size_t)(end - text), &tokenizer);
+    if (status != uform_status_unsupported_k) fail_msg("%s: %s", before, uform_last_detail());
+    free(text);
+}
+
+static void many_parts_are_refused(void **state) {
+    (void)state;
+    check_many("{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[", "{\"type\":\"NFC\"}", "]" MODEL_AFTER);
+    check_many(
+        "{\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[", "{\"type\":\"Whitespace\"}", "]" MODEL_AFTER);
+    check_many("{\"post_processor\":{\"type\":\"Sequence\",\"processors\":[",
+        "{\"type\":\"TemplateProcessing\",\"special_tokens\":{},\"single\":[]}", "]" MODEL_AFTER);
+    check_many(
+        "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"special_tokens\":{\"a\":{\"ids\":[]}},\"single\":[",
+        "{\"SpecialToken\":{\"id\":\"a\",\"type_id\":0}}", "]" MODEL_AFTER);
+}
+
 /// Every prefix of a sound file and every file with one byte changed: any status will do, as long as there is one.
 static void damaged_files_end_in_a_status(void **state) {
     (void)state;
@@ -218,6 +252,7 @@ int main(void) {
         cmocka_unit_test(broken_files_are_refused_by_key),
         cmocka_unit_test(odd_files_work),
         cmocka_unit_test(deep_nesting_is_refused),
+        cmocka_unit_test(many_parts_are_refused),
         cmocka_unit_test(damaged_files_end_in_a_status),
         cmocka_unit_test(a_missing_file_is_not_found),
     };
