@@ -183,6 +183,19 @@ UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_execut
     size_t stride_bytes, uform_encode_report_t *report) UFORM_MUST_CHECK;
 
 /**
+ *  Submits the same call to be awaited later; see `uform_call_t` for when it runs.
+ *
+ *  @param call             Receives the call, NULL on failure. Free it with `uform_call_free`.
+ *  The other parameters are those of `uform_encode_texts`. The model, the texts' array and bytes, the embeddings, the report and its
+ *  items stay the caller's: they must outlive the call, and embeddings and report mean nothing before it has finished. The options and
+ *  their strings are copied. What can be refused at once is: parameters that `uform_encode_texts` would refuse, and `contended` when
+ *  the executor's table of deferred calls is full or it is deferred from inside a call on the same executor. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_defer_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
+    size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
+    uform_encode_report_t *report, uform_call_t *call) UFORM_MUST_CHECK;
+
+/**
  *  The ids the model would be given for a text, special tokens included, prompt and truncation applied as in `uform_encode_texts`.
  *
  *  @param ids      [capacity]; receives as many as fit; may be NULL with a zero capacity.

@@ -7,22 +7,18 @@
  */
 #include "executor/ram.h"
 
-#include <signal.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/detail.h"
 #include "executor/mood.h"
 #include "executor/park.h"
+#include "executor/thread.h"
 
 enum {
     mood_bits_k = 2,
     mood_mask_k = (1 << mood_bits_k) - 1,
     call_step_k = 1 << mood_bits_k,
-    stack_bytes_k = 2 << 20, ///< at least; some systems give threads very little
 };
-
-#define EVERYBODY UINT32_MAX
 
 uform_mood_t uform_crew_mood_(struct uform_executor_s const *executor) {
     return (uform_mood_t)(atomic_load_explicit(&executor->signal, memory_order_relaxed) & mood_mask_k);
@@ -32,7 +28,7 @@ uform_mood_t uform_crew_mood_(struct uform_executor_s const *executor) {
 static void raise_signal(struct uform_executor_s *executor, unsigned signal) {
     atomic_store(&executor->signal, signal);
     // Either the sleeper's count is seen here, or it sees the new signal before it parks.
-    if (atomic_load(&executor->parked)) uform_unpark_(&executor->signal, EVERYBODY);
+    if (atomic_load(&executor->parked)) uform_unpark_(&executor->signal, UFORM_EVERYBODY);
 }
 
 void uform_crew_adopt_(struct uform_executor_s *executor, uform_mood_t mood) {
@@ -49,7 +45,7 @@ static unsigned await_call(struct uform_executor_s *executor, unsigned seen) {
         bool const hopeless = executor->crowded && mood != uform_mood_spinning_k;
         if (!hopeless && uform_spin_(&executor->signal, signal, false, uform_mood_spin_ns_(mood))) continue;
         atomic_fetch_add(&executor->parked, 1);
-        uform_park_(&executor->signal, signal, EVERYBODY);
+        uform_park_(&executor->signal, signal, UFORM_EVERYBODY);
         atomic_fetch_sub(&executor->parked, 1);
     }
 }
@@ -57,24 +53,18 @@ static unsigned await_call(struct uform_executor_s *executor, unsigned seen) {
 static void finish_share(struct uform_executor_s *executor, unsigned call) {
     if (atomic_fetch_sub(&executor->remaining, 1) != 1) return;
     atomic_store(&executor->finished, call);
-    if (atomic_load(&executor->submitter_parked)) uform_unpark_(&executor->finished, EVERYBODY);
+    if (atomic_load(&executor->submitter_parked)) uform_unpark_(&executor->finished, UFORM_EVERYBODY);
 }
 
-static void name_thread(size_t index) {
-    char name[16];
-    snprintf(name, sizeof(name), "uform-%zu", index);
-#if defined(__linux__)
-    pthread_setname_np(pthread_self(), name);
-#elif defined(__APPLE__)
-    pthread_setname_np(name);
-#endif
+void uform_crew_confine_(struct uform_executor_s const *executor, size_t seat) {
+    uform_placement_enter_(&executor->placement, seat);
 }
 
 static void *work(void *argument) {
     uform_seat_t *const seat = argument;
     struct uform_executor_s *const executor = seat->executor;
-    name_thread(seat->worker.index);
-    uform_placement_enter_(&executor->placement, seat->worker.index);
+    uform_thread_name_(seat->worker.index);
+    uform_crew_confine_(executor, seat->worker.index);
     for (unsigned call = 0;;) {
         call = await_call(executor, call);
         if (!executor->task) return NULL;
@@ -85,38 +75,13 @@ static void *work(void *argument) {
     }
 }
 
-/// Workers leave the process's signals to its own threads, but a fault of their own must reach its handler.
-static void block_signals(sigset_t *before) {
-    static int const faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
-    sigset_t blocked;
-    sigfillset(&blocked);
-    for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) sigdelset(&blocked, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &blocked, before);
-}
-
-static int start_workers(struct uform_executor_s *executor, pthread_attr_t const *attributes, size_t *started) {
-    sigset_t before;
-    block_signals(&before); // inherited by the threads started meanwhile
-    int failure = 0;
-    for (*started = 0; *started + 1 < executor->threads; ++*started) {
-        uform_seat_t *const seat = &executor->seats[*started + 1];
-        failure = pthread_create(&seat->thread, attributes, work, seat);
-        if (failure) break;
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return failure;
-}
-
 uform_status_t uform_crew_start_(struct uform_executor_s *executor) {
-    pthread_attr_t attributes;
-    int failure = pthread_attr_init(&attributes);
+    int failure = 0;
     size_t started = 0;
-    if (!failure) {
-        size_t bytes = 0;
-        pthread_attr_getstacksize(&attributes, &bytes);
-        if (bytes < stack_bytes_k) pthread_attr_setstacksize(&attributes, stack_bytes_k);
-        failure = start_workers(executor, &attributes, &started);
-        pthread_attr_destroy(&attributes);
+    for (; started + 1 < executor->threads; ++started) {
+        uform_seat_t *const seat = &executor->seats[started + 1];
+        failure = uform_thread_start_(&seat->thread, work, seat);
+        if (failure) break;
     }
     if (!failure) return uform_status_ok_k;
     uform_crew_stop_(executor, started);
@@ -144,7 +109,7 @@ static void await_finish(struct uform_executor_s *executor, unsigned call) {
     if (uform_spin_(&executor->finished, call, true, spin_ns)) return;
     atomic_store(&executor->submitter_parked, true);
     for (unsigned finished; (finished = atomic_load(&executor->finished)) != call;)
-        uform_park_(&executor->finished, finished, EVERYBODY);
+        uform_park_(&executor->finished, finished, UFORM_EVERYBODY);
     atomic_store(&executor->submitter_parked, false);
 }
 

@@ -25,6 +25,20 @@ typedef void (*uform_task_t)(void *context, uform_worker_t const *worker);
 /// calling thread alone, with the machine's own class and scratch of that thread's own.
 uform_status_t uform_executor_run_(uform_executor_t executor, uform_task_t task, void *context);
 
+/// What a deferred call does. `finish` runs once the task has been run by every thread, and answers what became of the
+/// call, with the reason as the detail of the thread it runs on; `release` gives the context back when the call is freed.
+typedef struct uform_work_t {
+    uform_task_t task;
+    uform_status_t (*finish)(void *context);
+    void (*release)(void *context);
+    void *context;
+} uform_work_t;
+
+/// Submits the work as a call that is run in its turn, with nobody waiting for it. On failure the context stays the
+/// caller's and `call` is NULL: `contended` when as many calls as the executor takes are unfinished, or from inside a
+/// call on it. NULL defers it until it is awaited.
+uform_status_t uform_executor_defer_(uform_executor_t executor, uform_work_t const *work, uform_call_t *call);
+
 /// At least `bytes` of the worker's scratch, aligned to 64 bytes, contents undefined; grows to a high-water mark and is
 /// kept by the executor. A second call for the same worker invalidates the first's memory if it grows. NULL and a
 /// detail without memory.

@@ -36,15 +36,17 @@ typedef struct call_t {
     size_t count;
     char *embeddings;
     size_t stride_bytes;
-    uform_item_report_t *items; // NULL when not wanted
-    size_t panel_rows;          // tokens after which a panel is run
-    size_t capacity_rows;       // tokens a panel may hold: the longest text at least
+    uform_encode_report_t *report; // NULL when not wanted
+    uform_item_report_t *items;    // likewise
+    size_t panel_rows;             // tokens after which a panel is run
+    size_t capacity_rows;          // tokens a panel may hold: the longest text at least
     atomic_size_t next;
     atomic_size_t token_count, truncated_count, failed_count;
     pthread_mutex_t failure_lock; // of what follows: the first failed item and why
     size_t failed_item;
     uform_status_t failure;
     char failure_detail[512];
+    char *prompt; // a deferred call's own copy
 } call_t;
 
 // One thread's panel.
@@ -309,18 +311,6 @@ static uform_status_t check_outputs(call_t *call) {
     return uform_status_ok_k;
 }
 
-static uform_status_t run_call(call_t *call, uform_executor_t executor) {
-    uform_executor_description_t description;
-    uform_status_t status = uform_executor_describe(executor, &description);
-    if (status) return status;
-    size_panels(call, description.threads);
-    pthread_mutex_init(&call->failure_lock, NULL);
-    status = uform_executor_run_(executor, encode_share, call);
-    pthread_mutex_destroy(&call->failure_lock);
-    if (status || !call->failure) return status;
-    return uform_fail_(call->failure, "%s", call->failure_detail);
-}
-
 static uform_status_t check_report(uform_encode_report_t *report, size_t count) {
     if (!report) return uform_status_ok_k;
     if (report->size < sizeof *report)
@@ -331,38 +321,105 @@ static uform_status_t check_report(uform_encode_report_t *report, size_t count) 
     return uform_status_ok_k;
 }
 
+// Checks the parameters and plans the call. Until it ends, its lock is there.
+static uform_status_t prepare(call_t *call, uform_executor_t executor, uform_encode_options_t const *options) {
+    if (!call->model || (call->count && (!call->texts || !call->embeddings)))
+        return uform_fail_(uform_status_invalid_argument_k, "%s: expected one, found NULL",
+            !call->model   ? "model"
+            : !call->texts ? "texts"
+                           : "embeddings");
+    uform_status_t status = check_report(call->report, call->count);
+    if (status) return status;
+    call->items = call->report ? call->report->items : NULL;
+    uform_cpu_class_t cpu_class;
+    uform_executor_description_t description;
+    status = uform_executor_class_(executor, &cpu_class);
+    if (!status) status = uform_executor_domains_match_(executor, &call->model->domains);
+    if (!status) status = uform_executor_describe(executor, &description);
+    if (!status) status = uform_call_plan_(call->model, options, &call->plan);
+    if (!status) status = check_outputs(call);
+    if (status) return status;
+    call->kernels = uform_kernels_(cpu_class);
+    status = uform_model_packing_(call->model, call->kernels, &call->packing);
+    if (status) return status;
+    size_panels(call, description.threads);
+    pthread_mutex_init(&call->failure_lock, NULL);
+    return uform_status_ok_k;
+}
+
+static void fill_report(call_t *call) {
+    if (!call->report) return;
+    call->report->token_count = atomic_load(&call->token_count);
+    call->report->truncated_count = atomic_load(&call->truncated_count);
+    call->report->failed_count = atomic_load(&call->failed_count);
+}
+
 uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
     size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
     uform_encode_report_t *report) {
-    if (!model || (count && (!texts || !embeddings)))
-        return uform_fail_(uform_status_invalid_argument_k, "%s: expected one, found NULL",
-            !model   ? "model"
-            : !texts ? "texts"
-                     : "embeddings");
-    uform_status_t status = check_report(report, count);
-    if (status) return status;
     call_t call = {
         .model = model,
         .texts = texts,
         .count = count,
         .embeddings = embeddings,
         .stride_bytes = stride_bytes,
-        .items = report ? report->items : NULL,
+        .report = report,
     };
-    uform_cpu_class_t cpu_class;
-    status = uform_executor_class_(executor, &cpu_class);
-    if (!status) status = uform_executor_domains_match_(executor, &model->domains);
-    if (!status) status = uform_call_plan_(model, options, &call.plan);
-    if (!status) status = check_outputs(&call);
-    if (status || !count) return status;
-    call.kernels = uform_kernels_(cpu_class);
-    status = uform_model_packing_(model, call.kernels, &call.packing);
-    if (!status) status = run_call(&call, executor);
-    if (report) {
-        report->token_count = atomic_load(&call.token_count);
-        report->truncated_count = atomic_load(&call.truncated_count);
-        report->failed_count = atomic_load(&call.failed_count);
+    uform_status_t status = prepare(&call, executor, options);
+    if (status) return status;
+    if (count) status = uform_executor_run_(executor, encode_share, &call);
+    fill_report(&call);
+    pthread_mutex_destroy(&call.failure_lock);
+    if (status || !call.failure) return status;
+    return uform_fail_(call.failure, "%s", call.failure_detail);
+}
+
+// Ends a deferred call: the report, and why it failed.
+static uform_status_t finish_deferred(void *context) {
+    call_t *call = context;
+    fill_report(call);
+    return call->failure ? uform_fail_(call->failure, "%s", call->failure_detail) : uform_status_ok_k;
+}
+
+static void release_deferred(void *context) {
+    call_t *call = context;
+    pthread_mutex_destroy(&call->failure_lock);
+    uform_free_(call->prompt);
+    uform_free_(call);
+}
+
+// Copies the prompt, which is the options', so that they needn't outlive the submission.
+static uform_status_t keep_prompt(call_t *call) {
+    uform_tokenize_options_t *tokenize = &call->plan.tokenize;
+    call->prompt = uform_allocate_(tokenize->prefix_length, 1);
+    if (!call->prompt) return uform_status_out_of_memory_k;
+    if (tokenize->prefix_length) memcpy(call->prompt, tokenize->prefix, tokenize->prefix_length);
+    tokenize->prefix = call->prompt;
+    return uform_status_ok_k;
+}
+
+uform_status_t uform_defer_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
+    size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
+    uform_encode_report_t *report, uform_call_t *call) {
+    if (!call) return uform_fail_(uform_status_invalid_argument_k, "call: expected a pointer, found NULL");
+    *call = NULL;
+    call_t *deferred = uform_allocate_(1, sizeof *deferred);
+    if (!deferred) return uform_status_out_of_memory_k;
+    deferred->model = model;
+    deferred->texts = texts;
+    deferred->count = count;
+    deferred->embeddings = embeddings;
+    deferred->stride_bytes = stride_bytes;
+    deferred->report = report;
+    uform_status_t status = prepare(deferred, executor, options);
+    if (status) {
+        uform_free_(deferred);
+        return status;
     }
+    uform_work_t const work = {encode_share, finish_deferred, release_deferred, deferred};
+    status = keep_prompt(deferred);
+    if (!status) status = uform_executor_defer_(executor, &work, call);
+    if (status) release_deferred(deferred);
     return status;
 }
 

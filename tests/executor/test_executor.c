@@ -194,7 +194,7 @@ static void *submit_in_line(void *argument) {
 
 /// Until so many submitters have lined up in the executor's life.
 static void wait_for_tickets(uform_executor_t executor, size_t count) {
-    while (atomic_load(&executor->next_ticket) < count) sleep_ms(1);
+    while (atomic_load(&executor->turns.next_ticket) < count) sleep_ms(1);
 }
 
 static void test_first_come_first_served(void **state) {

@@ -62,9 +62,72 @@ static void test_scratch(void **state) {
     }
 }
 
+static void do_nothing(void *context, uform_worker_t const *worker) {
+    (void)context, (void)worker;
+}
+
+static uform_status_t finish_nothing(void *context) {
+    (void)context;
+    return uform_status_ok_k;
+}
+
+static void release_nothing(void *context) {
+    (void)context;
+}
+
+static void test_deferring(void **state) {
+    (void)state;
+    uform_work_t const work = {do_nothing, finish_nothing, release_nothing, NULL};
+    for (size_t own = 0; own < 2; own++)
+        for (size_t nth = 1;; nth++) {
+            uform_executor_t executor = own ? make_executor(1) : NULL;
+            uform_call_t call;
+            faults_arm(nth, false);
+            uform_status_t const status = uform_executor_defer_(executor, &work, &call);
+            bool const hit = faults_disarm();
+            if (status == uform_status_ok_k) assert_ok(uform_call_await(call, -1));
+            else {
+                assert_int_equal(status, uform_status_out_of_memory_k);
+                assert_null(call);
+            }
+            uform_call_free(call);
+            uform_executor_free(executor);
+            if (hit) continue;
+            assert_ok(status);
+            assert_true(nth > 1);
+            break;
+        }
+}
+
+/// An arena without memory to grow or to be joined into one block is of use as before.
+static void test_arenas(void **state) {
+    (void)state;
+    for (size_t nth = 1;; nth++) {
+        uform_arena_t arena = NULL;
+        void *memory = NULL;
+        faults_arm(nth, false);
+        uform_status_t status = uform_arena_new_in(NULL, 1000, &arena);
+        if (status == uform_status_ok_k) status = uform_arena_allocate(arena, 5000, 0, &memory);
+        if (status == uform_status_ok_k) status = uform_arena_reset(arena);
+        bool const hit = faults_disarm();
+        assert_int_equal(status, hit ? uform_status_out_of_memory_k : uform_status_ok_k);
+        if (arena) {
+            assert_ok(uform_arena_allocate(arena, 7000, 0, &memory));
+            memset(memory, 1, 7000);
+            assert_ok(uform_arena_reset(arena));
+        }
+        uform_arena_free(arena);
+        if (hit) continue;
+        assert_true(nth > 4);
+        break;
+    }
+}
+
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_making),
+        cmocka_unit_test(test_deferring),
+        cmocka_unit_test(test_arenas),
         cmocka_unit_test(test_describing),
         cmocka_unit_test(test_scratch),
     };

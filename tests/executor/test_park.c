@@ -10,23 +10,28 @@
 
 #define UFORM_PARK_PORTABLE
 #define uform_spin_ portable_spin
+#define uform_now_ns_ portable_now_ns
 #define uform_park_ portable_park
+#define uform_park_until_ portable_park_until
 #define uform_unpark_ portable_unpark
 #undef UFORM_EXECUTOR_PARK_H
 #include "executor/park.c"
 #undef uform_spin_
+#undef uform_now_ns_
 #undef uform_park_
+#undef uform_park_until_
 #undef uform_unpark_
 
 typedef struct parking_t {
     char const *name;
     void (*park)(atomic_uint *word, unsigned value, uint32_t mask);
     void (*unpark)(atomic_uint *word, uint32_t mask);
+    void (*park_until)(atomic_uint *word, unsigned value, uint32_t mask, uint64_t deadline_ns);
 } parking_t;
 
 static parking_t const parkings[] = {
-    {"own", uform_park_, uform_unpark_},
-    {"portable", portable_park, portable_unpark},
+    {"own", uform_park_, uform_unpark_, uform_park_until_},
+    {"portable", portable_park, portable_unpark, portable_park_until},
 };
 
 typedef struct relay_t {
@@ -73,6 +78,19 @@ static void test_no_sleep(void **state) {
     }
 }
 
+/// Nobody wakes the sleeper but the clock.
+static void test_deadline(void **state) {
+    (void)state;
+    for (size_t p = 0; p < 2; p++) {
+        atomic_uint word;
+        atomic_init(&word, 7);
+        uint64_t const begin = uform_now_ns_(), deadline = begin + 20000000;
+        while (uform_now_ns_() < deadline) parkings[p].park_until(&word, 7, UINT32_MAX, deadline);
+        parkings[p].park_until(&word, 7, UINT32_MAX, begin); // over already
+        assert_true(uform_now_ns_() - begin < 10000000000u);
+    }
+}
+
 static void test_spin(void **state) {
     (void)state;
     atomic_uint word;
@@ -89,6 +107,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_relay),
         cmocka_unit_test(test_no_sleep),
+        cmocka_unit_test(test_deadline),
         cmocka_unit_test(test_spin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,17 @@ static void do_nothing(void *context, uform_worker_t const *worker) {
     (void)context, (void)worker;
 }
 
+static uform_status_t finish_nothing(void *context) {
+    (void)context;
+    return uform_status_ok_k;
+}
+
+static void release_nothing(void *context) {
+    (void)context;
+}
+
+static uform_work_t const nothing = {do_nothing, finish_nothing, release_nothing, NULL};
+
 /// Waits for the child, which must have exited with zero.
 static void expect_success(pid_t child) {
     int status = 0;
@@ -111,6 +122,53 @@ static void test_fork_during_calls(void **state) {
     uform_executor_free(busy.executor);
 }
 
+static void doze(void *context, uform_worker_t const *worker) {
+    (void)context, (void)worker;
+    sleep_ms(20);
+}
+
+/// In the child: a call of the parent's answers at once, with its status if it had finished. Zero if all is well.
+static int use_parents_call(uform_call_t call, bool finished) {
+    bool found = !finished;
+    uform_status_t const expected = finished ? uform_status_ok_k : uform_status_unsupported_k;
+    if (uform_call_await(call, -1) != expected) return 7;
+    if (uform_call_poll(call, &found) != expected || found != finished) return 8;
+    uform_call_free(call);
+    return 0;
+}
+
+/// Forks while some calls have finished, one runs and others wait.
+static void test_fork_with_deferred_calls(void **state) {
+    (void)state;
+    uform_work_t const dozing = {doze, finish_nothing, release_nothing, NULL};
+    for (size_t threads = 1; threads <= 2; threads++) {
+        uform_executor_t executor = make_executor(threads), alone = NULL;
+        uform_call_t calls[4], waiting;
+        for (size_t i = 0; i < 4; i++) assert_ok(uform_executor_defer_(executor, i ? &dozing : &nothing, &calls[i]));
+        assert_ok(uform_executor_defer_(alone, &nothing, &waiting));
+        assert_ok(uform_call_await(calls[0], -1));
+        pid_t const child = fork();
+        if (!child) {
+            alarm(patience_seconds_k);
+            int failure = use_parents_call(calls[0], true);
+            if (!failure) failure = use_parents_call(calls[3], false);
+            if (!failure) failure = use_parents_call(waiting, false);
+            if (!failure && uform_executor_defer_(executor, &nothing, &waiting) != uform_status_unsupported_k)
+                failure = 9;
+            if (!failure) failure = use_parents_executor(executor);
+            uform_call_free(calls[2]);
+            _exit(failure);
+        }
+        expect_success(child);
+        for (size_t i = 0; i < 4; i++) {
+            assert_ok(uform_call_await(calls[i], -1));
+            uform_call_free(calls[i]);
+        }
+        uform_call_free(waiting);
+        uform_executor_free(executor);
+    }
+}
+
 /// A task that forks, which returns in the child too.
 static void fork_inside(void *context, uform_worker_t const *worker) {
     if (!worker->index) *(pid_t *)context = fork();
@@ -150,6 +208,8 @@ static void test_exit_without_free(void **state) {
     run_role("return-spinning", times);
     run_role("exit-busy", times);
     run_role("exit-from-thread", times);
+    run_role("return-deferred", times);
+    run_role("exit-deferred", times);
 }
 
 static void test_thread_limit(void **state) {
@@ -174,6 +234,16 @@ static void *exit_process(void *argument) {
     exit(0);
 }
 
+/// Leaves calls behind that have finished, run and wait.
+static void leave_deferred(void) {
+    static uform_executor_t executor;
+    static uform_call_t calls[30];
+    uform_work_t const dozing = {doze, finish_nothing, release_nothing, NULL};
+    executor = make_executor(2);
+    for (size_t i = 0; i < 30; i++) assert_ok(uform_executor_defer_(executor, i < 5 ? &nothing : &dozing, &calls[i]));
+    assert_ok(uform_call_await(calls[4], -1));
+}
+
 /// Address space for a few stacks only: the executor can't be made, says so, and leaves nothing behind.
 static int make_too_many_threads(void) {
     struct rlimit const limit = {64u << 20, 64u << 20};
@@ -188,6 +258,11 @@ static int make_too_many_threads(void) {
 
 static int play(char const *role) {
     if (!strcmp(role, "few-threads")) return make_too_many_threads();
+    if (strstr(role, "-deferred")) {
+        leave_deferred();
+        if (!strcmp(role, "exit-deferred")) exit(0);
+        return 0;
+    }
     if (!strncmp(role, "return", 6)) {
         uform_executor_t executor = make_executor(4);
         assert_ok(uform_executor_run_(executor, do_nothing, NULL));
@@ -216,6 +291,7 @@ int main(int count, char **arguments) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_fork_between_calls),
         cmocka_unit_test(test_fork_during_calls),
+        cmocka_unit_test(test_fork_with_deferred_calls),
         cmocka_unit_test(test_fork_inside_a_call),
         cmocka_unit_test(test_exit_without_free),
         cmocka_unit_test(test_thread_limit),
