@@ -61,6 +61,16 @@ void *uform_allocate_aligned_(size_t bytes) {
     return memory;
 }
 
+void uform_untouch_(void *memory, size_t bytes) {
+#if defined(__linux__)
+    uintptr_t const page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)memory, end = begin + bytes;
+    uintptr_t const first = (begin + page - 1) / page * page, last = end / page * page;
+    if (first < last) (void)madvise((char *)memory + (first - begin), last - first, MADV_DONTNEED);
+#else
+    (void)memory, (void)bytes;
+#endif
+}
+
 static size_t whole_pages(size_t bytes) {
     size_t const page = (size_t)sysconf(_SC_PAGESIZE);
     return (bytes + (bytes == 0) + page - 1) / page * page;

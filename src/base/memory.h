@@ -20,6 +20,10 @@ void *uform_allocate_aligned_(size_t bytes);
 
 void uform_free_(void *memory);
 
+/// Gives back what whole pages lie within, so that whoever touches them first, and not who had them before, decides which
+/// NUMA node they are on. The contents become undefined.
+void uform_untouch_(void *memory, size_t bytes);
+
 /// Zeroed pages of their own, aligned to a page (2 MiB from 4 MiB on), none of them touched yet.
 /// Give them back with `uform_unmap_` and the same number of bytes; NULL is legal there.
 void *uform_map_(size_t bytes);

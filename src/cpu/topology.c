@@ -47,42 +47,78 @@ static uform_status_t copy_set(hwloc_const_bitmap_t bitmap, uform_cpu_set_t *set
     return status;
 }
 
-/// The node with processors that is the closest to one without, by the distances the firmware tells; NULL if it tells
-/// none.
-static hwloc_obj_t closest_node(hwloc_topology_t hwloc, hwloc_obj_t node) {
-    struct hwloc_distances_s *distances = NULL;
-    unsigned count = 1;
-    hwloc_obj_t closest = NULL;
-    hwloc_uint64_t least = UINT64_MAX;
-    int const failed = hwloc_distances_get_by_type(
-        hwloc, HWLOC_OBJ_NUMANODE, &count, &distances, HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0);
-    if (failed || !count) return NULL;
-    int const row = hwloc_distances_obj_index(distances, node);
-    for (unsigned i = 0; row >= 0 && i < distances->nbobjs; i++) {
-        hwloc_uint64_t const distance = distances->values[(size_t)row * distances->nbobjs + i];
-        if (distance >= least || !distances->objs[i] || hwloc_bitmap_iszero(distances->objs[i]->cpuset)) continue;
-        least = distance;
-        closest = distances->objs[i];
-    }
-    hwloc_distances_release(hwloc, distances);
-    return closest;
-}
-
-static uform_status_t copy_node(hwloc_topology_t hwloc, hwloc_obj_t object, uform_node_t *node) {
-    node->number = (int32_t)object->os_index;
-    node->memory_bytes = object->attr->numanode.local_memory;
-    node->memory_only = hwloc_bitmap_iszero(object->cpuset);
-    hwloc_obj_t near = object;
-    if (node->memory_only) near = closest_node(hwloc, object);
-    // Without distances, whatever the node is attached to.
-    if (!near) near = object->parent;
-    while (near->parent && hwloc_bitmap_iszero(near->cpuset)) near = near->parent;
-    return copy_set(near->cpuset, &node->processors);
-}
-
 static int compare_nodes(void const *first, void const *second) {
     int32_t const a = ((uform_node_t const *)first)->number, b = ((uform_node_t const *)second)->number;
     return (a > b) - (a < b);
+}
+
+/// Whether every processor of the set is in the other one.
+static bool is_within(uform_cpu_set_t const *set, uform_cpu_set_t const *other) {
+    for (size_t i = 0; i < set->word_count; i++)
+        if (set->words[i] & ~(i < other->word_count ? other->words[i] : 0)) return false;
+    return true;
+}
+
+/// hwloc gives a node without processors those of whatever it is attached to: the very ones of a node with processors,
+/// which the kernel numbers before it, or those of several such nodes.
+static bool has_memory_only(uform_topology_t const *copy, size_t i) {
+    uform_node_t const *const node = &copy->nodes[i];
+    for (size_t j = 0; j < copy->node_count; j++) {
+        uform_node_t const *const other = &copy->nodes[j];
+        if (j == i || !uform_cpu_set_count_(&other->processors) || !is_within(&other->processors, &node->processors))
+            continue;
+        if (j < i || !uform_cpu_set_equal_(&other->processors, &node->processors)) return true;
+    }
+    return !uform_cpu_set_count_(&node->processors);
+}
+
+/// How far memory is from the processors of a node as the firmware tells it; the same for all without distances.
+static uint64_t distance(struct hwloc_distances_s const *distances, int32_t node, int32_t memory) {
+    unsigned const count = distances ? distances->nbobjs : 0;
+    unsigned row = 0, column = 0;
+    while (row < count && distances->objs[row]->os_index != (unsigned)node) row++;
+    while (column < count && distances->objs[column]->os_index != (unsigned)memory) column++;
+    return row < count && column < count ? distances->values[(size_t)row * count + column] : UINT64_MAX;
+}
+
+/// Narrows what a node without processors is local to down to the closest nodes with processors.
+static uform_status_t find_closest(
+    struct hwloc_distances_s const *distances, uform_topology_t const *copy, uform_node_t *node) {
+    uint64_t least = UINT64_MAX;
+    uform_cpu_set_t closest = {0};
+    uform_status_t status = uform_status_ok_k;
+    for (size_t i = 0; i < copy->node_count && status == uform_status_ok_k; i++) {
+        uform_node_t const *const other = &copy->nodes[i];
+        bool const local = !uform_cpu_set_count_(&node->processors) || is_within(&other->processors, &node->processors);
+        uint64_t const away = distance(distances, other->number, node->number);
+        if (other->memory_only || !local || away > least) continue;
+        if (away < least) uform_cpu_set_free_(&closest);
+        least = away;
+        status = uform_cpu_set_unite_(&closest, &other->processors);
+    }
+    if (status == uform_status_ok_k && uform_cpu_set_count_(&closest)) {
+        uform_cpu_set_t const wide = node->processors;
+        node->processors = closest;
+        closest = wide;
+    }
+    uform_cpu_set_free_(&closest);
+    return status;
+}
+
+/// Tells nodes without processors from the others, and finds the processors that are close to them.
+static uform_status_t place_memory(hwloc_topology_t hwloc, uform_topology_t *copy) {
+    struct hwloc_distances_s *found = NULL;
+    unsigned count = 1;
+    for (size_t i = 0; i < copy->node_count; i++) copy->nodes[i].memory_only = has_memory_only(copy, i);
+    // Without distances all that the node is attached to is as close.
+    if (hwloc_distances_get_by_type(hwloc, HWLOC_OBJ_NUMANODE, &count, &found, HWLOC_DISTANCES_KIND_MEANS_LATENCY, 0) ||
+        !count)
+        found = NULL;
+    uform_status_t status = uform_status_ok_k;
+    for (size_t i = 0; i < copy->node_count && status == uform_status_ok_k; i++)
+        if (copy->nodes[i].memory_only) status = find_closest(found, copy, &copy->nodes[i]);
+    if (found) hwloc_distances_release(hwloc, found);
+    return status;
 }
 
 static uform_status_t copy_nodes(hwloc_topology_t hwloc, uform_topology_t *copy) {
@@ -91,14 +127,15 @@ static uform_status_t copy_nodes(hwloc_topology_t hwloc, uform_topology_t *copy)
         return uform_fail_(uform_status_malformed_k, "hwloc: expected NUMA nodes, found %d", count);
     copy->nodes = uform_allocate_((size_t)count, sizeof(*copy->nodes));
     if (!copy->nodes) return uform_status_out_of_memory_k;
-    for (hwloc_obj_t node = NULL; (node = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, node));) {
-        if (node->os_index > INT32_MAX)
-            return uform_fail_(uform_status_malformed_k, "hwloc: NUMA node %u is beyond any machine", node->os_index);
-        uform_status_t const status = copy_node(hwloc, node, &copy->nodes[copy->node_count++]);
+    for (hwloc_obj_t object = NULL; (object = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_NUMANODE, object));) {
+        uform_node_t *const node = &copy->nodes[copy->node_count++];
+        node->number = (int32_t)object->os_index;
+        node->memory_bytes = object->attr->numanode.local_memory;
+        uform_status_t const status = copy_set(object->cpuset, &node->processors);
         if (status != uform_status_ok_k) return status;
     }
     qsort(copy->nodes, copy->node_count, sizeof(*copy->nodes), compare_nodes);
-    return uform_status_ok_k;
+    return place_memory(hwloc, copy);
 }
 
 /// Numbers the physical cores; a processor that hwloc knows no core of is one by itself.
@@ -116,7 +153,7 @@ static uform_status_t copy_all(hwloc_topology_t hwloc, uform_topology_t *copy) {
     hwloc_const_bitmap_t const complete = hwloc_topology_get_complete_cpuset(hwloc);
     int const last = hwloc_bitmap_last(complete),
               last_node = hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(hwloc));
-    if (last < 0 || last >= processors_most_k || last_node < 0)
+    if (last < 0 || last >= processors_most_k || last_node < 0 || last_node >= nodes_most_k)
         return uform_fail_(uform_status_malformed_k,
             "hwloc: expected processors and NUMA nodes below %d, found %d and %d", (int)processors_most_k, last,
             last_node);

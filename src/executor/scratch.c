@@ -1,6 +1,6 @@
 /**
  *  Scratch: one block a thread, allocated by the thread that uses it, so that its pages are touched first where they
- *  are needed. Nothing is copied when it grows: the contents are undefined between calls of `uform_scratch_`.
+ *  are needed, also those that the heap had been using before. Nothing is copied when it grows: the contents are undefined between calls of `uform_scratch_`.
  */
 #include "executor/scratch.h"
 
@@ -34,6 +34,7 @@ void *uform_scratch_(uform_worker_t const *worker, size_t bytes) {
     uform_scratch_release_(slot);
     void *const memory = uform_allocate_aligned_(rounded);
     if (!memory) return NULL;
+    uform_untouch_(memory, rounded);
     slot->bytes = rounded;
     atomic_store(&slot->memory, memory);
     return memory;
