@@ -160,6 +160,11 @@ static void info_tells_json(void **state) {
     json_t const *const machine = json_object_get(root, "machine");
     assert_true(json_integer_value(json_object_get(machine, "cores_allowed")) > 0);
     assert_true(json_integer_value(json_object_get(machine, "threads_default")) > 0);
+    json_t const *const domains = json_object_get(machine, "memory_domains");
+    assert_true(json_array_size(domains) > 0);
+    assert_true(json_integer_value(json_object_get(json_array_get(domains, 0), "memory_domain")) >= 0);
+    assert_true(json_integer_value(json_object_get(json_array_get(domains, 0), "cores")) > 0);
+    assert_true(json_integer_value(json_object_get(json_array_get(domains, 0), "memory_bytes")) > 0);
     json_t const *const classes = json_object_get(root, "classes");
     assert_int_equal(json_array_size(classes), 18);
     size_t chosen = 0;

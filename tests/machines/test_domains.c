@@ -5,6 +5,8 @@
 #include "machine_test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -355,6 +357,40 @@ static int act_on_memory_only(void) {
     return 0;
 }
 
+static void *list_domains(void *context) {
+    size_t count;
+    atomic_store((atomic_bool *)context, uform_memory_domains(NULL, 0, &count) == uform_status_ok_k);
+    return NULL;
+}
+
+/// What a child forked at any moment of another thread's reading gets: a list that works, or an answer that says why not;
+/// never a wait for a lock that nobody in it holds.
+static int act_in_child(void) {
+    static int32_t const node = 0;
+    uform_executor_t executor;
+    alarm(60);
+    uform_status_t const status = uform_executor_for_ram(&node, 1, 0, 1, 0, &executor);
+    uform_executor_free(executor);
+    if (status == uform_status_ok_k) return 0;
+    return status == uform_status_unsupported_k && strstr(uform_last_detail(), "was forked") ? 0 : 1;
+}
+
+/// Runs where HWLOC_SYNTHETIC is a machine that takes long to read.
+static int act_while_forking(void) {
+    atomic_bool done = false;
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, list_domains, &done)) return 1;
+    for (int i = 0; i < 20 && !atomic_load(&done); i++) {
+        pid_t const child = fork();
+        if (!child) _exit(act_in_child());
+        int status;
+        if (waitpid(child, &status, 0) != child || !WIFEXITED(status)) return 2;
+        if (WEXITSTATUS(status)) return 3;
+    }
+    pthread_join(thread, NULL);
+    return atomic_load(&done) ? 0 : 4;
+}
+
 static int run_replay(char const *variable, char const *machine, char const *role) {
     bool const split = !strcmp(role, "split");
     pid_t const child = fork();
@@ -384,6 +420,11 @@ static void test_replayed_memory_only(void **state) {
         run_replay("HWLOC_XMLFILE", UFORM_TESTS_DIRECTORY "/machines/topologies/memory_only.xml", "memory"), 0);
 }
 
+static void test_forking_while_reading(void **state) {
+    (void)state;
+    assert_int_equal(run_replay("HWLOC_SYNTHETIC", "package:2 [numa(memory=1000000)] core:256 pu:1", "forking"), 0);
+}
+
 static void test_split_machine(void **state) {
     (void)state;
     int const result =
@@ -397,6 +438,7 @@ int main(int count, char **arguments) {
     if (count > 1 && !strcmp(arguments[1], "sockets"))
         return act_on_sockets(UFORM_TESTS_DIRECTORY "/golden/models/mean");
     if (count > 1 && !strcmp(arguments[1], "split")) return act_on_split();
+    if (count > 1 && !strcmp(arguments[1], "forking")) return act_while_forking();
     if (count > 1) return act_on_memory_only();
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_listing),
@@ -411,6 +453,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(test_replayed_sockets),
         cmocka_unit_test(test_replayed_memory_only),
         cmocka_unit_test(test_split_machine),
+        cmocka_unit_test(test_forking_while_reading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
