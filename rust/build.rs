@@ -123,6 +123,10 @@ fn main() {
         let folder = run(Command::new("pkg-config").args(["--variable=includedir", "uform"]), advice);
         headers = Some(PathBuf::from(folder.trim()));
     }
+    if Path::new("tests/page.rs").exists() {
+        // A program that holds ForkUnion's functions, as that test does, has to export them to lend its pools.
+        println!("cargo:rustc-link-arg-tests=-rdynamic");
+    }
     let headers = headers.unwrap_or_default();
     println!("cargo:rustc-env=UFORM_INCLUDE_DIRECTORY={}", headers.display());
 }

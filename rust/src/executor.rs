@@ -23,6 +23,8 @@ use crate::{CPUClass, GPUClass, Mood, Result};
 /// `Sync`. Every constructor takes a `deferred_limit` sizing its table of deferred calls, where zero takes the default; a
 /// deferred submission finding the table full fails with [`Status::Contended`](crate::Status::Contended).
 ///
+/// [`Arena::new_in`](crate::Arena::new_in) places an arena where it computes; a host arena may outlive it.
+///
 /// Mirrors `uform_executor_t`; dropping it calls `uform_executor_free`, which drains it first.
 ///
 /// ```
@@ -68,6 +70,44 @@ impl Executor {
                 memory_domains.len(),
                 cpu_class_value(cpu_class),
                 threads,
+                deferred_limit,
+                &mut handle,
+            )
+        })?;
+        Ok(Self { handle })
+    }
+
+    /// Creates a RAM executor over a borrowed ForkUnion pool, so UForm, USearch and UStore in one process share one set of
+    /// threads while each keeps its own scratch.
+    ///
+    /// ForkUnion's C functions are looked up at run time: in the library that `UFORM_FORKUNION_LIBRARY` names in the
+    /// environment, in the process itself, in ForkUnion's shared libraries. Calls are divided over exactly the pool's
+    /// threads; deferred ones are run by whoever next awaits, looks at, drops, makes or drains a call.
+    ///
+    /// Calls `uform_executor_on_pool`.
+    ///
+    /// # Safety
+    ///
+    /// `pool` must address a live ForkUnion `fu_pool_t` that outlives the executor, and that nobody else drives during a call.
+    ///
+    /// # Errors
+    ///
+    /// [`Status::Unsupported`](crate::Status::Unsupported) without ForkUnion's functions, for a class the machine or the build
+    /// doesn't offer, [`Status::InvalidArgument`](crate::Status::InvalidArgument) for a pool without threads.
+    pub unsafe fn on_pool(
+        memory_domains: &[i32],
+        cpu_class: Option<CPUClass>,
+        pool: *mut c_void,
+        deferred_limit: usize,
+    ) -> Result<Self> {
+        let mut handle = ffi::Executor(ptr::null_mut());
+        // SAFETY: the list and the handle outlive the call; of the pool the caller promises it.
+        check(unsafe {
+            ffi::uform_executor_on_pool(
+                memory_domains.as_ptr(),
+                memory_domains.len(),
+                cpu_class_value(cpu_class),
+                pool,
                 deferred_limit,
                 &mut handle,
             )

@@ -80,6 +80,8 @@ macro_rules! functions {
 newtypes! {
     Executor(*mut c_void) = "uform_executor_t";
     Model(*mut c_void) = "uform_model_t";
+    Call(*mut c_void) = "uform_call_t";
+    Arena(*mut c_void) = "uform_arena_t";
     Status(i32) = "uform_status_t";
     Mood(i32) = "uform_mood_t";
     Scalar(i32) = "uform_scalar_t";
@@ -198,6 +200,14 @@ functions! {
         deferred_limit: usize,
         executor: *mut Executor,
     ) -> Status;
+    fn uform_executor_on_pool(
+        memory_domains: *const i32,
+        memory_domain_count: usize,
+        cpu_class: CPUClass,
+        pool: *mut c_void,
+        deferred_limit: usize,
+        executor: *mut Executor,
+    ) -> Status;
     fn uform_executor_for_vram(
         devices: *const i32,
         device_count: usize,
@@ -214,6 +224,15 @@ functions! {
     fn uform_executor_drain(executor: Executor, mood: Mood) -> Status;
     fn uform_executor_free(executor: Executor);
     fn uform_executor_describe(executor: Executor, description: *mut ExecutorDescription) -> Status;
+
+    fn uform_call_await(call: Call, timeout_seconds: f64) -> Status;
+    fn uform_call_poll(call: Call, finished: *mut bool) -> Status;
+    fn uform_call_free(call: Call);
+
+    fn uform_arena_new_in(executor: Executor, bytes: usize, arena: *mut Arena) -> Status;
+    fn uform_arena_allocate(arena: Arena, bytes: usize, alignment: usize, memory: *mut *mut c_void) -> Status;
+    fn uform_arena_reset(arena: Arena) -> Status;
+    fn uform_arena_free(arena: Arena);
 
     fn uform_model_load_ram(
         directory: *const c_char,
@@ -247,6 +266,17 @@ functions! {
         embeddings: *mut c_void,
         stride_bytes: usize,
         report: *mut EncodeReport,
+    ) -> Status;
+    fn uform_defer_texts(
+        model: Model,
+        executor: Executor,
+        texts: *const Text,
+        count: usize,
+        options: *const EncodeOptions,
+        embeddings: *mut c_void,
+        stride_bytes: usize,
+        report: *mut EncodeReport,
+        call: *mut Call,
     ) -> Status;
     fn uform_tokenize(
         model: Model,

@@ -25,6 +25,8 @@
 #![deny(unsafe_op_in_unsafe_fn)]
 #![warn(missing_debug_implementations)]
 
+mod arena;
+mod deferred;
 mod devices;
 mod embeddings;
 mod enums;
@@ -41,6 +43,8 @@ mod status;
 #[doc = include_str!("../README.md")]
 mod readme {}
 
+pub use arena::Arena;
+pub use deferred::Deferred;
 pub use devices::{gpu_devices, GPUDevice};
 pub use embeddings::{B1x8, Bf16, Element, Embeddings, Item, F16};
 pub use enums::{CPUClass, GPUClass, GPUVendor, Mood, MultimemTier, Pooling, Scalar};

@@ -69,6 +69,69 @@
 //! }
 //! ```
 //!
+//! So do deferred calls, which keep everything else themselves and are awaited once:
+//!
+//! ```
+//! fn call(model: uform::Model, executor: uform::Executor, text: String) -> uform::Result<()> {
+//!     let call = model.on(&executor).defer_texts::<f32>(&[&text])?;
+//!     drop(model);
+//!     drop(text);
+//!     call.wait().map(drop)
+//! }
+//! ```
+//! ```compile_fail,E0505
+//! fn call(model: uform::Model, executor: uform::Executor) -> uform::Result<()> {
+//!     let call = model.on(&executor).defer_texts::<f32>(&["text"])?;
+//!     drop(executor);
+//!     call.wait().map(drop)
+//! }
+//! ```
+//! ```compile_fail,E0515
+//! fn call(model: uform::Model) -> uform::Result<uform::Deferred<'static, f32>> {
+//!     let executor = uform::Executor::default();
+//!     model.on(&executor).defer_texts::<f32>(&["text"])
+//! }
+//! ```
+//! ```compile_fail,E0382
+//! fn call(call: uform::Deferred<'_, f32>) {
+//!     let first = call.wait();
+//!     let second = call.wait();
+//! }
+//! ```
+//!
+//! Pieces of an arena live until it is reset, and no longer:
+//!
+//! ```
+//! fn fill(mut arena: uform::Arena) -> uform::Result<()> {
+//!     let (first, second) = (arena.allocate::<f32>(3)?, arena.allocate::<f32>(3)?);
+//!     first[0] = second[0];
+//!     arena.reset()
+//! }
+//! ```
+//! ```compile_fail,E0502
+//! fn fill(mut arena: uform::Arena) -> uform::Result<()> {
+//!     let first = arena.allocate::<f32>(3)?;
+//!     arena.reset()?;
+//!     first[0] = 1.0;
+//!     Ok(())
+//! }
+//! ```
+//! ```compile_fail,E0505
+//! fn fill(arena: uform::Arena) -> uform::Result<()> {
+//!     let first = arena.allocate::<f32>(3)?;
+//!     drop(arena);
+//!     first[0] = 1.0;
+//!     Ok(())
+//! }
+//! ```
+//! ```compile_fail,E0277
+//! fn fill(arena: uform::Arena) {
+//!     std::thread::scope(|scope| {
+//!         scope.spawn(|| arena.allocate::<f32>(3).map(|piece| piece.len()));
+//!     });
+//! }
+//! ```
+//!
 //! A row lives in its embeddings:
 //!
 //! ```
@@ -126,4 +189,7 @@
 //! ```
 //! ```compile_fail,E0133
 //! let executor = uform::Executor::for_vram(&[0], None, &[], None, &[], 0, 0);
+//! ```
+//! ```compile_fail,E0133
+//! let executor = uform::Executor::on_pool(&[], None, std::ptr::null_mut(), 0);
 //! ```

@@ -5,10 +5,11 @@ use std::mem::size_of;
 use std::os::raw::c_char;
 use std::ptr;
 
+use crate::deferred::Work;
 use crate::embeddings::row_elements;
 use crate::ffi;
 use crate::status::{check, fail};
-use crate::{Element, Embeddings, Executor, Item, Model, Pooling, Result, Status};
+use crate::{Deferred, Element, Embeddings, Executor, Item, Model, Pooling, Result, Status};
 
 /// A model on an executor: where calls are made from, with the options they are made with.
 ///
@@ -167,7 +168,7 @@ impl<'executor> On<'executor> {
             )
         };
         // SAFETY: the call that wrote the outputs has ended with this status and report.
-        unsafe { outputs.conclude(status, report.failed_count) }
+        unsafe { outputs.conclude(check(status), report.failed_count) }
     }
 
     /// Encodes texts into the caller's memory, row after row: [texts, [output elements](On::output_elements) of one].
@@ -217,6 +218,33 @@ impl<'executor> On<'executor> {
             }
         }
         answer
+    }
+
+    /// Submits a call of [`On::encode_texts`] to be awaited later.
+    ///
+    /// The texts are copied, and what the call writes belongs to it until it is handed out, so nothing has to be kept for it
+    /// but the executor.
+    ///
+    /// Calls `uform_defer_texts`.
+    ///
+    /// ```
+    /// # let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/models/normalize");
+    /// let model = uform::Model::load_ram(directory, &[], &Default::default())?;
+    /// let executor = uform::Executor::for_ram(&[], None, 2, 0)?;
+    /// let call = model.on(&executor).defer_texts::<f32>(&["a cat", "a mat"])?;
+    /// // Meanwhile, something else.
+    /// assert_eq!(call.wait()?.len(), 2);
+    /// # uform::Result::Ok(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// What can be refused at once: options that don't fit the model, memory that can't be had, and [`Status::Contended`]
+    /// when the executor's table of deferred calls is full.
+    pub fn defer_texts<S: Element>(&self, texts: &[impl AsRef<[u8]>]) -> Result<Deferred<'executor, S>> {
+        let options = self.call_options::<S>()?;
+        let work = Work::new(&self.model, texts, Outputs::new(self, texts.len())?)?;
+        Deferred::submit(self.executor, &options.raw, work)
     }
 
     /// The ids the model would be given for a text, special tokens included, prompt and truncation applied as in
@@ -295,10 +323,9 @@ impl<S: Element> Outputs<S> {
     ///
     /// # Safety
     ///
-    /// A call that was given [`Outputs::rows`] and [`Outputs::report`] has ended with this status and this many failed
+    /// A call that was given [`Outputs::rows`] and [`Outputs::report`] has ended with this answer and this many failed
     /// items.
-    pub(crate) unsafe fn conclude(mut self, status: ffi::Status, failed_count: usize) -> Result<Embeddings<S>> {
-        let answer = check(status);
+    pub(crate) unsafe fn conclude(mut self, answer: Result<()>, failed_count: usize) -> Result<Embeddings<S>> {
         if failed_count == 0 {
             answer?;
         }
@@ -322,7 +349,7 @@ fn new_report(items: *mut ffi::ItemReport) -> ffi::EncodeReport {
     }
 }
 
-fn c_text(text: &[u8]) -> ffi::Text {
+pub(crate) fn c_text(text: &[u8]) -> ffi::Text {
     ffi::Text { data: text.as_ptr().cast::<c_char>(), length: text.len() }
 }
 
@@ -347,7 +374,7 @@ fn check_length(what: &str, expected: usize, found: usize) -> Result<()> {
     Err(fail(Status::InvalidArgument, format!("{}: expected a length of {}, found {}", what, expected, found)))
 }
 
-fn no_memory() -> Status {
+pub(crate) fn no_memory() -> Status {
     fail(Status::OutOfMemory, "memory could not be allocated".into())
 }
 

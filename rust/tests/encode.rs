@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{directory, model, texts};
+use common::{directory, model, poisoned_model, texts};
 use uform::{last_detail, B1x8, Bf16, Executor, Item, Model, ModelOptions, Pooling, Scalar, Status, F16};
 
 fn executor(threads: usize) -> Executor {
@@ -190,4 +190,33 @@ fn what_cannot_be_loaded_says_why() {
     let options = ModelOptions { precision: Some(Scalar::B1), ..ModelOptions::default() };
     assert!(Model::load_ram(directory("normalize"), &[], &options).is_err());
     assert!(Model::load_ram(directory("normalize"), &[-1], &ModelOptions::default()).is_err());
+}
+
+#[test]
+fn a_text_that_fails_leaves_the_others() {
+    let (model, alone) = (poisoned_model("poisoned_encode"), Executor::default());
+    let on = model.on(&alone);
+    let texts = ["a", "a b c d e f g h", "b"];
+    let found = on.encode_texts::<f32>(&texts).expect("a call that ran");
+    assert_eq!(found.row(1), Err(Status::NotFinite));
+    for index in [0, 2] {
+        assert_eq!(Ok(found.row(index).expect("a row")), on.encode_texts(&[texts[index]]).expect("it").row(0));
+    }
+    assert_eq!(
+        found.items().iter().map(|item| item.status).collect::<Vec<_>>(),
+        [Ok(()), Err(Status::NotFinite), Ok(())]
+    );
+    assert_eq!(found.items()[1].token_count, 10);
+    assert_eq!(found.clone().into_vec(), Err(Status::NotFinite));
+
+    let mut rows = vec![7f32; on.output_elements::<f32>(3).expect("a size")];
+    let mut items = [Item::default(); 3];
+    assert_eq!(on.encode_texts_into(&texts, &mut rows, &mut items), Err(Status::NotFinite));
+    assert!(last_detail().contains("text 1"), "{}", last_detail());
+    assert_eq!(items, found.items());
+    let width = found.dimensions();
+    assert_eq!(Ok(&rows[..width]), found.row(0));
+    assert!(rows[width..2 * width].iter().all(|number| number.is_nan()));
+    assert_eq!(Ok(&rows[2 * width..]), found.row(2));
+    assert_eq!(on.encode_texts::<i8>(&texts).expect("a call that ran").row(1), Err(Status::NotFinite));
 }

@@ -1,38 +1,10 @@
-//! Executors: what they promise to Rust, and the reference page's own block.
+//! Executors, devices and capabilities: what they promise to Rust.
 
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use uform::{
-    gpu_devices, last_detail, CPUClass, Executor, GPUClass, GPUDevice, GPUVendor, Model, Mood, MultimemTier, Result,
-    Status,
+    gpu_devices, last_detail, CPUClass, Executor, GPUClass, GPUDevice, GPUVendor, Model, Mood, MultimemTier, Status,
 };
-
-/// Whether the machine has a second NUMA node, which the page's block takes for granted.
-fn has_two_domains() -> bool {
-    std::path::Path::new("/sys/devices/system/node/node1").exists()
-}
-
-#[test]
-fn the_page_s_block() -> Result<()> {
-    let threads = Executor::for_ram(&[], None, 8, 0)?; // eight threads, where zero takes 7/8 of the cores
-    let domains = Executor::for_ram(&[0, 1], None, 0, 0); // threads interleaved across two NUMA nodes
-    let serial = Executor::for_ram(&[], Some(CPUClass::Serial), 0, 0)?; // dispatches as the portable floor
-    let streams = unsafe { Executor::for_vram(&[0, 1], None, &[], None, &[], 0, 0) }; // one stream per device
-    let local = Executor::default(); // owns nothing, runs on the calling thread
-
-    threads.drain(Mood::Spinning)?; // waits until no call holds it, then keeps spinning
-
-    assert_eq!(streams.map(|_| ()), Err(Status::Unsupported));
-    match domains {
-        Ok(domains) => domains.drain(Mood::Sleeping)?,
-        Err(status) => assert!(status == Status::NotFound && !has_two_domains(), "{}", last_detail()),
-    }
-    assert!(format!("{:?}", threads).contains("threads: 8"));
-    assert!(format!("{:?}", threads).contains("Spinning"));
-    assert!(format!("{:?}", serial).contains("Serial"));
-    assert!(format!("{:?}", local).contains("threads: 1"));
-    Ok(())
-}
 
 #[test]
 fn every_mood_is_adopted() {
@@ -62,6 +34,19 @@ fn what_cannot_be_made_says_why() {
     assert_eq!(made(&[99_999], None, 1), Err(Status::NotFound));
     assert_eq!(made(&[], Some(CPUClass::AlibabaC930), 1), Err(Status::Unsupported));
     assert!(last_detail().contains("alibaba_c930"), "{}", last_detail());
+}
+
+/// This program has none of ForkUnion's functions, and a pool without them is never looked into.
+#[test]
+fn pools_need_their_functions() {
+    let mut pool = 0u64;
+    // SAFETY: the pool is refused before it is used.
+    let shared = unsafe { Executor::on_pool(&[], None, (&mut pool as *mut u64).cast(), 0) };
+    assert_eq!(shared.map(|_| ()), Err(Status::Unsupported));
+    assert!(last_detail().contains("ForkUnion"), "{}", last_detail());
+    // SAFETY: so is none.
+    let none = unsafe { Executor::on_pool(&[], None, std::ptr::null_mut(), 0) };
+    assert_eq!(none.map(|_| ()), Err(Status::InvalidArgument));
 }
 
 #[test]

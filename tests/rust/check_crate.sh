@@ -4,7 +4,7 @@
 set -euo pipefail
 cargo=$1 build=$2
 cd "$(dirname "$0")/../../rust"
-export CARGO_TARGET_DIR=$build/rust UFORM_LIBRARY_DIR=$build
+export CARGO_TARGET_DIR=$build/rust UFORM_LIBRARY_DIR=$build RUSTFLAGS='-D warnings'
 
 "$cargo" test --offline --locked --lib --tests
 # Released compilers compare the codes of examples that must not compile only when told to.
