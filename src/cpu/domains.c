@@ -22,16 +22,21 @@ static uform_status_t check_list(int32_t const *memory_domains, size_t count) {
     if (count && !memory_domains)
         return uform_fail_(
             uform_status_invalid_argument_k, "memory_domains: expected %zu NUMA nodes, found NULL", count);
-    for (size_t i = 0; i < count; i++) {
-        if (memory_domains[i] < 0)
-            return uform_fail_(uform_status_invalid_argument_k, "memory_domains[%zu]: expected a NUMA node, found %d",
-                i, (int)memory_domains[i]);
-        for (size_t j = 0; j < i; j++)
-            if (memory_domains[i] == memory_domains[j])
-                return uform_fail_(uform_status_invalid_argument_k,
-                    "memory_domains[%zu]: expected each NUMA node once, found %d again", i, (int)memory_domains[i]);
+    // Larger numbers than nodes have are found out later, and a list of any length takes one pass.
+    uform_cpu_set_t seen = {0};
+    uform_status_t status = uform_status_ok_k;
+    for (size_t i = 0; i < count && status == uform_status_ok_k; i++) {
+        int32_t const number = memory_domains[i];
+        if (number < 0)
+            status = uform_fail_(
+                uform_status_invalid_argument_k, "memory_domains[%zu]: expected a NUMA node, found %d", i, (int)number);
+        else if (uform_cpu_set_has_(&seen, (size_t)number))
+            status = uform_fail_(uform_status_invalid_argument_k,
+                "memory_domains[%zu]: expected each NUMA node once, found %d again", i, (int)number);
+        else if (number < uform_nodes_most_k) status = uform_cpu_set_add_(&seen, (size_t)number);
     }
-    return uform_status_ok_k;
+    uform_cpu_set_free_(&seen);
+    return status;
 }
 
 static uform_status_t check_node(

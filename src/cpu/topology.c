@@ -16,8 +16,7 @@
 
 enum {
     processors_most_k = 1 << 20, ///< far beyond what kernels are built for; a larger number is a broken recording
-    nodes_most_k = 1 << 16,
-    reserve_bytes_k = 16 << 20, ///< more than hwloc takes for a machine of 4,096 processors
+    reserve_bytes_k = 16 << 20,  ///< more than hwloc takes for a machine of 4,096 processors
 };
 
 #define NODE_FOLDER "/sys/devices/system/node/"
@@ -123,7 +122,7 @@ static uform_status_t place_memory(hwloc_topology_t hwloc, uform_topology_t *cop
 
 static uform_status_t copy_nodes(hwloc_topology_t hwloc, uform_topology_t *copy) {
     int const count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE);
-    if (count <= 0 || count > nodes_most_k)
+    if (count <= 0 || count > uform_nodes_most_k)
         return uform_fail_(uform_status_malformed_k, "hwloc: expected NUMA nodes, found %d", count);
     copy->nodes = uform_allocate_((size_t)count, sizeof(*copy->nodes));
     if (!copy->nodes) return uform_status_out_of_memory_k;
@@ -153,7 +152,7 @@ static uform_status_t copy_all(hwloc_topology_t hwloc, uform_topology_t *copy) {
     hwloc_const_bitmap_t const complete = hwloc_topology_get_complete_cpuset(hwloc);
     int const last = hwloc_bitmap_last(complete),
               last_node = hwloc_bitmap_last(hwloc_topology_get_complete_nodeset(hwloc));
-    if (last < 0 || last >= processors_most_k || last_node < 0 || last_node >= nodes_most_k)
+    if (last < 0 || last >= processors_most_k || last_node < 0 || last_node >= uform_nodes_most_k)
         return uform_fail_(uform_status_malformed_k,
             "hwloc: expected processors and NUMA nodes below %d, found %d and %d", (int)processors_most_k, last,
             last_node);

@@ -11,6 +11,9 @@
 
 #include "cpu/limits.h"
 
+/// Node numbers are smaller, by far; a larger one is a broken recording.
+enum { uform_nodes_most_k = 1 << 16 };
+
 /// One NUMA node.
 typedef struct uform_node_t {
     int32_t number;             ///< the operating system's, which lists of memory domains name

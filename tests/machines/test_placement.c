@@ -155,6 +155,21 @@ static refusal_t const refusals[] = {
         "memory_domains[1]: NUMA node 1 has no processor this process may use"},
 };
 
+/// A list of any length is looked through once.
+static void test_endless_list(void **state) {
+    (void)state;
+    enum { count_k = 4 << 20 };
+    int32_t *const nodes = malloc(count_k * sizeof(*nodes));
+    assert_non_null(nodes);
+    for (int32_t i = 0; i < count_k; i++) nodes[i] = i;
+    uform_domains_t domains;
+    assert_int_equal(uform_domains_open_(nodes, count_k, &domains), uform_status_not_found_k);
+    nodes[60001] = 60000;
+    assert_int_equal(uform_domains_open_(nodes, count_k, &domains), uform_status_invalid_argument_k);
+    assert_string_equal(uform_last_detail(), "memory_domains[60001]: expected each NUMA node once, found 60000 again");
+    free(nodes);
+}
+
 static void replace_set(char const *list, uform_cpu_set_t *set) {
     if (!list) return;
     uform_cpu_set_free_(set);
@@ -297,6 +312,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_plans),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_endless_list),
         cmocka_unit_test(test_out_of_reach),
         cmocka_unit_test(test_forbidden_nodes),
         cmocka_unit_test(test_many_processors),
