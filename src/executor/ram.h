@@ -89,7 +89,7 @@ struct uform_executor_s {
     uform_seat_t seats[]; ///< [threads]
 };
 
-/// Fork generation of this process, see queue.c.
+/// How many forks lie between this process and the one that first watched them, see queue.c.
 unsigned uform_fork_generation_(void);
 
 /// Has `uform_fork_generation_` count from now on.

@@ -10,6 +10,7 @@
  */
 #include "models/call.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>

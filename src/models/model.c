@@ -3,6 +3,7 @@
  */
 #include "models/model.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -62,7 +63,7 @@ static uform_status_t make_packing(
 uform_status_t uform_model_packing_(
     uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t const **packing) {
     uform_status_t status = uform_status_ok_k;
-    pthread_mutex_lock(&model->lock);
+    uform_lock_(&model->lock);
     uform_model_packing_t *found = model->packings;
     while (found && (found->encoder.gemm != gemm_of(kernels, model->precision) || found->gemm_f32 != kernels->gemm_f32))
         found = found->next;
@@ -72,28 +73,32 @@ uform_status_t uform_model_packing_(
             // Behind the first, which describes the model.
             uform_model_packing_t **place = model->packings ? &model->packings->next : &model->packings;
             found->next = *place;
+            // A child forked now finds the list as it was or as it will be.
+            atomic_signal_fence(memory_order_release);
             *place = found;
         }
     }
-    pthread_mutex_unlock(&model->lock);
+    uform_unlock_(&model->lock);
     *packing = found;
     return status;
 }
 
 uform_model_buffer_t *uform_model_take_buffer_(uform_model_t model) {
-    pthread_mutex_lock(&model->lock);
+    uform_lock_(&model->lock);
     uform_model_buffer_t *buffer = model->buffers;
     if (buffer) model->buffers = buffer->next;
-    pthread_mutex_unlock(&model->lock);
+    uform_unlock_(&model->lock);
     return buffer ? buffer : uform_allocate_(1, sizeof *buffer);
 }
 
 void uform_model_return_buffer_(uform_model_t model, uform_model_buffer_t *buffer) {
     if (!buffer) return;
-    pthread_mutex_lock(&model->lock);
+    uform_lock_(&model->lock);
     buffer->next = model->buffers;
+    // A child forked now finds the list as it was or as it will be.
+    atomic_signal_fence(memory_order_release);
     model->buffers = buffer;
-    pthread_mutex_unlock(&model->lock);
+    uform_unlock_(&model->lock);
 }
 
 uform_status_t uform_model_options_read_(uform_model_options_t const *given, uform_model_options_t *options) {
@@ -147,15 +152,14 @@ uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory
     if (status) return status;
     uform_model_t made = uform_allocate_(1, sizeof *made);
     if (!made) return uform_status_out_of_memory_k;
-    pthread_mutex_init(&made->lock, NULL);
-    status = uform_domains_open_(memory_domains, memory_domain_count, &made->domains);
+    status = uform_lock_init_(&made->lock);
+    if (!status) status = uform_domains_open_(memory_domains, memory_domain_count, &made->domains);
     if (!status) status = load(directory, &chosen, made);
     if (!status) {
         *model = made;
         return status;
     }
     uform_domains_close_(&made->domains);
-    pthread_mutex_destroy(&made->lock);
     uform_free_(made);
     return status;
 }
@@ -173,7 +177,6 @@ void uform_model_free(uform_model_t model) {
     }
     uform_directory_close_(&model->directory);
     uform_domains_close_(&model->domains);
-    pthread_mutex_destroy(&model->lock);
     uform_free_(model);
 }
 

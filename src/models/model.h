@@ -5,8 +5,7 @@
 #ifndef UFORM_MODELS_MODEL_H
 #define UFORM_MODELS_MODEL_H
 
-#include <pthread.h>
-
+#include "executor/lock.h"
 #include "models/directory.h"
 #include "models/encoder.h"
 #include "models/packing.h"
@@ -34,7 +33,7 @@ struct uform_model_s {
     uform_cpu_class_t cpu_class; ///< of the first packing
     size_t pooled_width;         ///< before the Dense layers, with the directory's pooling
     size_t full_dimensions;      ///< of an embedding, with the directory's pooling, before any cut
-    pthread_mutex_t lock;
+    uform_lock_t lock;
     uform_model_packing_t *packings; ///< under the lock; entries never change or leave
     uform_model_buffer_t *buffers;   ///< under the lock
 };

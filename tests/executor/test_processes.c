@@ -1,5 +1,5 @@
 /**
- *  Executors and the life of a process: fork before, between and during calls, exit with everything alive, threads
+ *  Executors, locks and the life of a process: fork before, between and during calls, exit with everything alive, threads
  *  that can't be started. Each case runs in a child with an alarm, so that a hang fails the case and not the run.
  */
 #include "executor_test.h"
@@ -9,6 +9,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "executor/lock.h"
 
 enum { patience_seconds_k = 20 };
 
@@ -169,6 +171,69 @@ static void test_fork_with_deferred_calls(void **state) {
     }
 }
 
+typedef struct guarded_t {
+    uform_lock_t lock;
+    size_t count; ///< under the lock
+    atomic_bool held, let_go;
+} guarded_t;
+
+static void *hold_lock(void *argument) {
+    guarded_t *const guarded = argument;
+    uform_lock_(&guarded->lock);
+    atomic_store(&guarded->held, true);
+    wait_until(&guarded->let_go);
+    uform_unlock_(&guarded->lock);
+    return NULL;
+}
+
+/// What a thread of the parent held is free in the child, and in the parent it isn't.
+static void test_fork_with_held_lock(void **state) {
+    (void)state;
+    static guarded_t guarded;
+    pthread_t thread, other;
+    assert_ok(uform_lock_init_(&guarded.lock));
+    assert_int_equal(pthread_create(&thread, NULL, hold_lock, &guarded), 0);
+    wait_until(&guarded.held);
+    pid_t const child = fork();
+    if (!child) {
+        alarm(patience_seconds_k);
+        for (size_t i = 0; i < 3; i++) {
+            uform_lock_(&guarded.lock);
+            uform_unlock_(&guarded.lock);
+        }
+        _exit(0);
+    }
+    expect_success(child);
+    atomic_store(&guarded.held, false);
+    assert_int_equal(pthread_create(&other, NULL, hold_lock, &guarded), 0);
+    sleep_ms(5);
+    assert_false(guarded.held);
+    atomic_store(&guarded.let_go, true);
+    pthread_join(thread, NULL);
+    pthread_join(other, NULL);
+    assert_true(guarded.held);
+}
+
+static void *count_up(void *argument) {
+    guarded_t *const guarded = argument;
+    for (size_t i = 0; i < 20000; i++) {
+        uform_lock_(&guarded->lock);
+        guarded->count++;
+        uform_unlock_(&guarded->lock);
+    }
+    return NULL;
+}
+
+static void test_lock(void **state) {
+    (void)state;
+    static guarded_t guarded;
+    pthread_t threads[5];
+    assert_ok(uform_lock_init_(&guarded.lock));
+    for (size_t i = 0; i < 5; i++) assert_int_equal(pthread_create(&threads[i], NULL, count_up, &guarded), 0);
+    for (size_t i = 0; i < 5; i++) pthread_join(threads[i], NULL);
+    assert_int_equal(guarded.count, 100000);
+}
+
 /// A task that forks, which returns in the child too.
 static void fork_inside(void *context, uform_worker_t const *worker) {
     if (!worker->index) *(pid_t *)context = fork();
@@ -292,6 +357,8 @@ int main(int count, char **arguments) {
         cmocka_unit_test(test_fork_between_calls),
         cmocka_unit_test(test_fork_during_calls),
         cmocka_unit_test(test_fork_with_deferred_calls),
+        cmocka_unit_test(test_lock),
+        cmocka_unit_test(test_fork_with_held_lock),
         cmocka_unit_test(test_fork_inside_a_call),
         cmocka_unit_test(test_exit_without_free),
         cmocka_unit_test(test_thread_limit),
