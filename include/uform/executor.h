@@ -85,8 +85,8 @@ UFORM_PUBLIC uform_status_t uform_executor_for_vram(int32_t const *devices, size
  *  @param executor         Receives the executor, NULL on failure. Free it with `uform_executor_free`.
  *
  *  ForkUnion's C functions are looked up at run time: in the library that $UFORM_FORKUNION_LIBRARY names, if it is set,
- *  else among what the process exports, then in libfork_union_dynamic.so and libforkunion_dynamic.so; `unsupported`
- *  says what was not found. A pool without threads is `invalid_argument`; calls on one that was spawned anew with
+ *  else in the program and the libraries it has loaded, then in libfork_union_dynamic.so and libforkunion_dynamic.so;
+ *  `unsupported` says what was not found. A pool without threads is `invalid_argument`; calls on one that was spawned anew with
  *  another number of threads are `mismatched`. Calls through any number of executors on one pool take turns; the
  *  program itself must not drive the pool during one. As no thread is the executor's own, deferred calls are run by
  *  whoever awaits, polls, drains, submits or frees next. Thread-safe.

@@ -30,17 +30,51 @@ enum { library_count_k = sizeof(library_names) / sizeof(*library_names) };
 /// What later versions answer for a pool without threads.
 enum { not_spawned_k = -7 };
 
-/// Copies the address into a pointer to a function, which C has no conversion for. Whether it was found.
+typedef void (*function_t)(void);
+
+// Weak references don't ask for a library, but see what is linked into the same program, which dlsym doesn't unless the
+// program exports it. Their types are those of version 2.
+#if defined(__ELF__)
+extern char const *fu_status_to_string(int status) __attribute__((weak));
+extern int fu_pool_threads_count(void *pool, size_t *threads) __attribute__((weak));
+extern size_t fu_pool_count_threads(void *pool) __attribute__((weak));
+extern void fu_pool_for_threads(void *pool, uform_forkunion_share_t share, void *context) __attribute__((weak));
+#endif
+
+static struct {
+    char const *name;
+    function_t function;
+} const linked[] = {
+#if defined(__ELF__)
+    {"fu_status_to_string", (function_t)fu_status_to_string},
+    {"fu_pool_threads_count", (function_t)fu_pool_threads_count},
+    {"fu_pool_count_threads", (function_t)fu_pool_count_threads},
+    {"fu_pool_for_threads", (function_t)fu_pool_for_threads},
+#endif
+    {NULL, NULL},
+};
+
+/// Its address stands for the program itself where a library is asked for.
+static char own_program[1];
+
+/// Copies the address into a pointer to a function. Whether it was found.
 static bool find(void *library, char const *name, void *function) {
-    void *const address = dlsym(library, name);
-    memcpy(function, &address, sizeof(address));
-    return address != NULL;
+    function_t found = NULL;
+    if (library == own_program) {
+        for (size_t i = 0; linked[i].name && !found; i++)
+            if (!strcmp(linked[i].name, name)) found = linked[i].function;
+    } else {
+        void *const address = dlsym(library, name);
+        memcpy(&found, &address, sizeof(found));
+    }
+    memcpy(function, &found, sizeof(found));
+    return found != NULL;
 }
 
 /// Fills the functions in from a library, or says which one it lacks; NULL if it has all.
 static char const *fill(void *library, uform_forkunion_t *functions) {
     *functions = (uform_forkunion_t){0};
-    void *unused;
+    function_t unused;
     bool const answers = find(library, "fu_status_to_string", &unused);
     if (answers && !find(library, "fu_pool_threads_count", &functions->count_or_fail)) return "fu_pool_threads_count";
     if (!answers && !find(library, "fu_pool_count_threads", &functions->count)) return "fu_pool_count_threads";
@@ -75,6 +109,7 @@ static uform_status_t find_in(char const *path, uform_forkunion_t *functions) {
 uform_status_t uform_forkunion_find_(uform_forkunion_t *functions) {
     char const *const named = library_from_environment();
     if (named && *named) return find_in(named, functions);
+    if (!fill(own_program, functions)) return uform_status_ok_k;
     char const *const missing = fill(RTLD_DEFAULT, functions);
     if (!missing) return uform_status_ok_k;
     for (size_t i = 0; i < library_count_k; i++) {
@@ -84,7 +119,7 @@ uform_status_t uform_forkunion_find_(uform_forkunion_t *functions) {
         dlclose(library);
     }
     return uform_fail_(uform_status_unsupported_k,
-        "pool: ForkUnion's %s is neither exported by this process nor by %s or %s; a program that holds it must be "
+        "pool: ForkUnion's %s was found neither in this process nor in %s or %s; a program that holds it may have to be "
         "linked with -rdynamic, and %s can name another library",
         missing, library_names[0], library_names[1], library_variable);
 }

@@ -19,8 +19,8 @@ typedef struct uform_forkunion_t {
     int (*run_or_fail)(void *pool, uform_forkunion_share_t share, void *context);
 } uform_forkunion_t;
 
-/// Looks in the library that $UFORM_FORKUNION_LIBRARY names, if it does, else in the process, then in the libraries
-/// that releases of ForkUnion install. `unsupported` names what was not found.
+/// Looks in the library that $UFORM_FORKUNION_LIBRARY names, if it does, else in the program and what it has loaded, then
+/// in the libraries that releases of ForkUnion install. `unsupported` names what was not found.
 uform_status_t uform_forkunion_find_(uform_forkunion_t *functions);
 
 /// How many threads the pool has; zero before it was spawned.

@@ -3,6 +3,7 @@
  */
 #include "executor_test.h"
 
+#include "encode/texts.h"
 #include "faults/allocation.h"
 
 static void grow(void *context, uform_worker_t const *worker) {
@@ -99,6 +100,38 @@ static void test_deferring(void **state) {
         }
 }
 
+/// A call that could be deferred finds its memory, or fails by its status; nothing is left behind either way.
+static void test_deferring_texts(void **state) {
+    (void)state;
+    enum { count_k = 10, words_k = 10, dimensions_k = 32 };
+    static char letters[count_k * words_k * 8];
+    static float expected[count_k][dimensions_k], rows[count_k][dimensions_k];
+    uform_text_t texts[count_k];
+    uform_encode_options_t const options = {.size = sizeof(options), .prompt = "a prompt "};
+    texts_make(texts, count_k, words_k, letters);
+    uform_model_t model = texts_load("mean", uform_scalar_derived_k);
+    assert_ok(uform_encode_texts(model, NULL, texts, count_k, &options, expected, 0, NULL));
+    for (size_t nth = 1;; nth++) {
+        uform_executor_t executor = make_executor(2);
+        uform_call_t call;
+        faults_arm(nth, false);
+        uform_status_t status = uform_defer_texts(model, executor, texts, count_k, &options, rows, 0, NULL, &call);
+        bool const deferred = status == uform_status_ok_k;
+        if (deferred) status = uform_call_await(call, -1);
+        else assert_null(call);
+        bool const hit = faults_disarm();
+        if (status == uform_status_ok_k) assert_memory_equal(rows, expected, sizeof(rows));
+        else assert_int_equal(status, uform_status_out_of_memory_k);
+        uform_call_free(call);
+        uform_executor_free(executor);
+        if (hit) continue;
+        assert_ok(status);
+        assert_true(nth > 4);
+        break;
+    }
+    uform_model_free(model);
+}
+
 /// An arena without memory to grow or to be joined into one block is of use as before.
 static void test_arenas(void **state) {
     (void)state;
@@ -127,6 +160,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_making),
         cmocka_unit_test(test_deferring),
+        cmocka_unit_test(test_deferring_texts),
         cmocka_unit_test(test_arenas),
         cmocka_unit_test(test_describing),
         cmocka_unit_test(test_scratch),

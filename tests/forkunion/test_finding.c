@@ -63,16 +63,23 @@ static void test_missing(void **state) {
     unsetenv(variable);
 }
 
-/// Under either of the names that releases install.
+/// Under either of the names that releases install, and loaded with the program under any other.
 static void test_names(void **state) {
     (void)state;
-    static char const *const libraries[] = {"old/libfork_union_dynamic.so", "new/libforkunion_dynamic.so"};
-    for (size_t i = 0; i < 2; i++) {
+    static char const *const libraries[] = {
+        "old/libfork_union_dynamic.so",
+        "new/libforkunion_dynamic.so",
+#if !SANITIZED // whose libraries want to be the first ones
+        "named/forkunion.so"
+#endif
+    };
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(*libraries); i++) {
         pid_t const child = fork();
         if (!child) {
             char folder[4096];
             snprintf(folder, sizeof(folder), "%s/%.3s", standins, libraries[i]);
-            setenv("LD_LIBRARY_PATH", folder, 1);
+            if (i < 2) setenv("LD_LIBRARY_PATH", folder, 1);
+            else setenv("LD_PRELOAD", in_standins(libraries[i]), 1);
             execl(own_path, own_path, "found", in_standins(libraries[i]), (char *)NULL);
             _exit(127);
         }
