@@ -40,6 +40,18 @@ void message_(char const *format, ...) {
 
 void message_status_(uform_status_t status) {
     char const *const detail = uform_last_detail();
+    char const *const field = strncmp(detail, "options: ", 9) ? NULL : detail + 9;
+    char const *const end = field ? strchr(field, ':') : NULL;
+    if (end && end - field < 64) {
+        // The library speaks of its options' fields; the command line has them under the same names, with dashes.
+        char option[64];
+        memcpy(option, field, (size_t)(end - field));
+        option[end - field] = 0;
+        for (char *dash = option; *dash; ++dash)
+            if (*dash == '_') *dash = '-';
+        message_("--%s%s", option, end);
+        return;
+    }
     message_("%s: %s", uform_status_name(status), detail[0] ? detail : uform_status_text(status));
 }
 

@@ -20,13 +20,6 @@ static uform_status_t open_model(setup_t *setup, settings_t const *settings) {
     return uform_model_describe(setup->model, &setup->model_facts);
 }
 
-/// Modes at once are concatenated, so pooling decides how long an embedding is, unless Dense layers follow.
-static size_t embedding_dimensions(uform_model_description_t const *facts, settings_t const *settings) {
-    size_t modes = 0;
-    for (uint32_t left = settings->pooling; left; left &= left - 1) ++modes;
-    return modes && !facts->dense_count ? modes * facts->width : facts->dimensions;
-}
-
 static uform_status_t try_options(setup_t const *setup) {
     char *const row = malloc(setup->row_bytes);
     if (!row) return uform_status_out_of_memory_k;
@@ -55,14 +48,9 @@ bool setup_open_(setup_t *setup, settings_t const *settings) {
         .truncate_left = settings->truncate_left,
         .literal_specials = settings->literal_specials};
     uform_status_t status = open_model(setup, settings);
+    if (status == uform_status_ok_k)
+        status = uform_encode_dimensions(setup->model, &setup->encoding, &setup->dimensions);
     if (status == uform_status_ok_k) {
-        size_t const available = embedding_dimensions(&setup->model_facts, settings);
-        setup->dimensions = settings->dimensions ? settings->dimensions : available;
-        if (setup->dimensions > available) {
-            message_("--dimensions: expected at most the model's %zu, found %zu", available, setup->dimensions);
-            setup_close_(setup);
-            return false;
-        }
         setup->row_bytes = output_row_bytes_(setup->scalar, setup->dimensions);
         status = try_options(setup);
     }

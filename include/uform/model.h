@@ -196,6 +196,15 @@ UFORM_PUBLIC uform_status_t uform_defer_texts(uform_model_t model, uform_executo
     uform_encode_report_t *report, uform_call_t *call) UFORM_MUST_CHECK;
 
 /**
+ *  How many dimensions a row of `uform_encode_texts` has with these options, which is what its memory is sized by.
+ *
+ *  @param options      NULL for what the directory says.
+ *  The same statuses as the call itself. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_encode_dimensions(
+    uform_model_t model, uform_encode_options_t const *options, size_t *dimensions) UFORM_MUST_CHECK;
+
+/**
  *  The ids the model would be given for a text, special tokens included, prompt and truncation applied as in `uform_encode_texts`.
  *
  *  @param ids      [capacity]; receives as many as fit; may be NULL with a zero capacity.

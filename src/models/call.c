@@ -128,3 +128,14 @@ uform_status_t uform_call_plan_(uform_model_t model, uform_encode_options_t cons
     if (!status) status = count_skipped(model, plan);
     return status;
 }
+
+uform_status_t uform_encode_dimensions(uform_model_t model, uform_encode_options_t const *options, size_t *dimensions) {
+    if (!model || !dimensions)
+        return uform_fail_(
+            uform_status_invalid_argument_k, "%s: expected one, found NULL", model ? "dimensions" : "model");
+    *dimensions = 0;
+    uform_call_plan_t plan;
+    uform_status_t const status = uform_call_plan_(model, options, &plan);
+    if (!status) *dimensions = plan.dimensions;
+    return status;
+}

@@ -193,6 +193,26 @@ static void test_dimensions(void **state) {
     uform_model_free(model);
 }
 
+static void test_row_lengths(void **state) {
+    (void)state;
+    uform_model_t model = texts_load("truncate_dim", uform_scalar_f32_k);
+    uform_encode_options_t options = {.size = sizeof options};
+    size_t dimensions;
+    assert_int_equal(uform_encode_dimensions(model, NULL, &dimensions), uform_status_ok_k);
+    assert_int_equal(dimensions, 8);
+    options.pooling = uform_pooling_cls_k | uform_pooling_mean_k;
+    assert_int_equal(uform_encode_dimensions(model, &options, &dimensions), uform_status_ok_k);
+    assert_int_equal(dimensions, 8);
+    options.dimensions = 2 * dimensions_k;
+    assert_int_equal(uform_encode_dimensions(model, &options, &dimensions), uform_status_ok_k);
+    assert_int_equal(dimensions, 2 * dimensions_k);
+    options.dimensions = 2 * dimensions_k + 1;
+    assert_int_equal(uform_encode_dimensions(model, &options, &dimensions), uform_status_invalid_argument_k);
+    assert_int_equal(dimensions, 0);
+    assert_int_equal(uform_encode_dimensions(NULL, NULL, &dimensions), uform_status_invalid_argument_k);
+    uform_model_free(model);
+}
+
 static void test_report(void **state) {
     (void)state;
     uform_model_t model = texts_load("pooling_mean", uform_scalar_derived_k);
@@ -228,6 +248,7 @@ int main(void) {
         cmocka_unit_test(test_classes_bf16),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_dimensions),
+        cmocka_unit_test(test_row_lengths),
         cmocka_unit_test(test_report),
     };
     return cmocka_run_group_tests(tests, make_texts, NULL);
