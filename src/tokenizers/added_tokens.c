@@ -41,8 +41,8 @@ static uform_status_t read_token(uform_json_t const *json, uform_where_t const *
     return status;
 }
 
-/// Gives the token its id, and the place another one with that id had or a new one. False without memory, with a
-/// detail.
+/// Gives the token its id, and the place another one with that
+/// id had or a new one. False without memory, with a detail.
 static bool place_token(uform_added_tokens_t *added, loading_t *loading, uform_added_token_t *token,
     char const *content, size_t length, uint32_t *place) {
     // The lookups read eight bytes beyond the end, which the text of the file may not have.

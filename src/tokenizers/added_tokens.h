@@ -1,7 +1,7 @@
 /**
  *  The `added_tokens` of tokenizer.json: tokens found in a text before it is divided into words. Some are looked for in
- * the text as it is, the others (`normalized`) in what the normalizer made of the parts between those. At every
- * position the longest token wins, and the search goes on behind it.
+ *  the text as it is, the others (`normalized`) in what the normalizer made of the parts between those. At every
+ *  position the longest token wins, and the search goes on behind it.
  */
 #ifndef UFORM_TOKENIZERS_ADDED_TOKENS_H
 #define UFORM_TOKENIZERS_ADDED_TOKENS_H
@@ -65,8 +65,8 @@ void uform_added_tokens_free_(uform_added_tokens_t *added);
 bool uform_token_search_begin_(
     uform_token_set_t const *set, char const *text, size_t length, uform_token_search_t *search);
 
-/// Hands out the next part of the text, never an empty one: a token (`is_token`) or what lies between tokens. False at
-/// the end.
+/// Hands out the next part of the text, never an empty one: a token
+/// (`is_token`) or what lies between tokens. False at the end.
 bool uform_token_search_next_(uform_added_tokens_t const *added, char const *text, size_t length, bool literal_specials,
     uform_token_search_t *search, uform_span_t *part, bool *is_token, uint32_t *id);
 void uform_token_search_free_(uform_token_search_t *search);

@@ -2,13 +2,13 @@
  *  A set of byte strings and the question which of them, the longest, begins at a position of a text.
  *
  *  Forward, the set is a trie that is walked from one position. Backward, it is an Aho-Corasick automaton over the
- * reversed strings: read from the end of the text to its start it knows at every position the longest string that
- * begins there, in time linear in the text whatever the strings are.
+ *  reversed strings: read from the end of the text to its start it knows at every position the longest string that
+ *  begins there, in time linear in the text whatever the strings are.
  *
- *  Memory: nodes are numbered from the root, zero, in the order they are made; an edge is a slot of an open-addressed
- * table {node << 8 | byte, child}, where child zero means an empty slot. `values[node]` is the string's number plus
- * one, or zero; in a finished backward automaton it is that of the longest string that begins with the node's own text
- * read from here.
+ *  Memory: nodes are numbered from the root, zero, in the order they are made; an edge is a slot
+ *  of an open-addressed table {node << 8 | byte, child}, where child zero means an empty slot.
+ *  `values[node]` is the string's number plus one, or zero; in a finished backward automaton it
+ *  is that of the longest string that begins with the node's own text read from here.
  */
 #ifndef UFORM_TOKENIZERS_AUTOMATON_H
 #define UFORM_TOKENIZERS_AUTOMATON_H
@@ -33,8 +33,8 @@ typedef struct uform_automaton_t {
     bool backward;
 } uform_automaton_t;
 
-/// Adds a string, not an empty one; its value replaces that of an equal one. Fails without memory, or beyond 2^24
-/// nodes.
+/// Adds a string, not an empty one; its value replaces that of
+/// an equal one. Fails without memory, or beyond 2^24 nodes.
 uform_status_t uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value);
 
 /// Must follow the last string of a backward automaton. Fails without memory.

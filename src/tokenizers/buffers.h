@@ -1,7 +1,7 @@
 /**
  *  Growing arrays tokenizing works in. Each grows to a high-water mark and is freed by its owner; functions answer
- * false, with a detail, when there is no memory. The data of bytes has `uform_bytes_padding_k` readable bytes after its
- * capacity, so that words may be loaded eight bytes at a time.
+ *  false, with a detail, when there is no memory. The data of bytes has `uform_bytes_padding_k` readable bytes after
+ *  its capacity, so that words may be loaded eight bytes at a time.
  */
 #ifndef UFORM_TOKENIZERS_BUFFERS_H
 #define UFORM_TOKENIZERS_BUFFERS_H

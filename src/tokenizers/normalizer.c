@@ -2,8 +2,8 @@
  *  Normalizers read from tokenizer.json, and the pass over characters most of them are a setting of.
  *
  *  The pass takes ASCII through a table, byte by byte. Any other character goes: cleaned, spaced, decomposed, put in
- * canonical order among the characters around it, filtered, lowercased. Those that may have to be reordered wait in
- * `marks` until the next character of combining class zero.
+ *  canonical order among the characters around it, filtered, lowercased. Those that may have to be reordered wait in
+ *  `marks` until the next character of combining class zero.
  */
 #include "tokenizers/normalizer.h"
 
@@ -25,7 +25,7 @@ struct uform_normalizer_step_t {
     bool clean;                    ///< drop controls, make white space spaces
     bool space_chinese;            ///< put spaces around Chinese characters
     decomposition_t decomposition; ///< and canonical order, unless none
-    uint16_t dropped;              ///< uform_unicode_flag_t of characters to drop after that
+    uint8_t dropped;               ///< uform_unicode_flag_t of characters to drop after that
     bool lower;                    ///< the library's lowercase, character by character
     char ascii[128];               ///< what an ASCII character becomes
     uint8_t ascii_kept[128];       ///< one, or zero when it is dropped
@@ -89,7 +89,7 @@ static bool decompose(
 
 static bool run_character(
     uform_normalizer_step_t const *step, uint32_t code_point, uform_marks_t *marks, uform_bytes_t *output) {
-    uint16_t const flags = uform_unicode_record_(code_point)->flags;
+    uint8_t const flags = uform_unicode_record_(code_point)->flags;
     if (step->clean && flags & uform_unicode_removed_k) return true;
     if (step->clean && flags & uform_unicode_white_k) code_point = ' ';
     if (!step->space_chinese || !(flags & uform_unicode_chinese_k)) return decompose(step, code_point, marks, output);
@@ -301,12 +301,28 @@ static uform_status_t read_sequence(
     return uform_status_ok_k;
 }
 
-uform_status_t uform_normalizer_load_(uform_json_t const *json, char const *path, uform_normalizer_t *normalizer) {
+static bool is_type(uform_json_t const *json, char const *type) {
+    return uform_json_equals_(uform_json_find_(json, "type"), type);
+}
+
+static bool has_lowercase(uform_json_t const *json) {
+    if (!is_type(json, "Sequence")) return is_type(json, "Lowercase");
+    uform_json_t const *const list = uform_json_find_(json, "normalizers");
+    uform_json_t const *item = list ? list->first : NULL;
+    while (item && !is_type(item, "Lowercase")) item = item->next;
+    return item != NULL;
+}
+
+uform_status_t uform_normalizer_load_(
+    uform_json_t const *json, char const *path, bool lower_case, uform_normalizer_t *normalizer) {
     *normalizer = (uform_normalizer_t){.growth = 1};
-    if (!json || json->kind == uform_json_null_k) return uform_status_ok_k;
     uform_where_t where;
     uform_where_start_(&where, path, "normalizer");
-    uform_status_t const status = read_normalizer(json, &where, normalizer);
+    bool const is_none = !json || json->kind == uform_json_null_k;
+    uform_status_t status = uform_status_ok_k;
+    if (lower_case && (is_none || !has_lowercase(json)))
+        status = append_step(normalizer, &where, (uform_normalizer_step_t){.run = run_characters, .lower = true});
+    if (status == uform_status_ok_k && !is_none) status = read_normalizer(json, &where, normalizer);
     if (status != uform_status_ok_k) uform_normalizer_free_(normalizer);
     return status;
 }

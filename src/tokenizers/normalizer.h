@@ -1,6 +1,6 @@
 /**
- *  The `normalizer` of tokenizer.json: what happens to a text before it is divided into words. A list of steps, each of
- * which reads UTF-8 and writes UTF-8.
+ *  The `normalizer` of tokenizer.json: what happens to a text before it is divided
+ *  into words. A list of steps, each of which reads UTF-8 and writes UTF-8.
  *
  *  Adding one: a row in the table of normalizer.c with a function that reads its keys and appends its steps.
  */
@@ -24,8 +24,11 @@ typedef struct uform_normalizer_work_t {
     uform_marks_t marks;
 } uform_normalizer_work_t;
 
-/// Reads the value of the key `normalizer`, NULL or null for none. `path` names the file in details.
-uform_status_t uform_normalizer_load_(uform_json_t const *json, char const *path, uform_normalizer_t *normalizer);
+/// Reads the value of the key `normalizer`, NULL or null for none. `path` names the file in details. `lower_case` puts
+/// a Lowercase before it unless it is one already or a Sequence that holds one. Like sentence-transformers, that looks
+/// neither into Sequences in a Sequence nor at BertNormalizer's own `lowercase`.
+uform_status_t uform_normalizer_load_(
+    uform_json_t const *json, char const *path, bool lower_case, uform_normalizer_t *normalizer);
 void uform_normalizer_free_(uform_normalizer_t *normalizer);
 
 /// Normalizes valid UTF-8. The result lies in `work`, until the next call. False without memory, with a detail.

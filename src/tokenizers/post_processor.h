@@ -1,6 +1,6 @@
 /**
  *  The `post_processor` of tokenizer.json: the special tokens around a text and the type of each token. Whatever its
- * kind, it comes down to a template: a list of tokens, with one or more places for the text.
+ *  kind, it comes down to a template: a list of tokens, with one or more places for the text.
  *
  *  Adding one: a row in the table of post_processor.c with a function that puts its tokens around the template so far.
  */

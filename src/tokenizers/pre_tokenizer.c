@@ -1,6 +1,6 @@
 /**
- *  Pre-tokenizers read from tokenizer.json. ASCII is told apart by a table of one byte a character, everything else by
- * its record.
+ *  Pre-tokenizers read from tokenizer.json. ASCII is told apart by
+ *  a table of one byte a character, everything else by its record.
  */
 #include "tokenizers/pre_tokenizer.h"
 
@@ -49,7 +49,7 @@ static bool next_white_space(char const *text, uform_span_t *rest, uform_span_t 
     bool const is_word = (uform_unicode_flags_(text + start, &bytes) & word_k) != 0;
     size_t end = start + bytes;
     for (; end < rest->end; end += bytes) {
-        uint16_t const flags = uform_unicode_flags_(text + end, &bytes);
+        uint8_t const flags = uform_unicode_flags_(text + end, &bytes);
         if (flags & white_k || ((flags & word_k) != 0) != is_word) break;
     }
     return take(rest, start, end, span);

@@ -1,6 +1,6 @@
 /**
  *  The `pre_tokenizer` of tokenizer.json: dividing a normalized text into words. A list of stages; each divides the
- * spans of the one before it. Words are handed out one at a time and need no memory.
+ *  spans of the one before it. Words are handed out one at a time and need no memory.
  *
  *  Adding one: a row in the table of pre_tokenizer.c with a function that finds the next span.
  */

@@ -40,8 +40,8 @@ bool uform_token_map_set_(uform_token_map_t *map, char const *content, size_t le
         return true;
     }
     if (2 * map->count >= map->mask && !grow(map)) return false;
-    // The copy is made first because eight bytes after it can be read, which the caller doesn't promise of the
-    // original.
+    // The copy is made first because eight bytes after it can be
+    // read, which the caller doesn't promise of the original.
     size_t const offset = map->contents.length;
     if (!uform_bytes_append_(&map->contents, content, length)) return false;
     char const *const copy = map->contents.data + offset;

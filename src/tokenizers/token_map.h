@@ -2,8 +2,8 @@
  *  Token contents to ids, exactly. Built once, then only read.
  *
  *  Memory: an open-addressed table at most half full. A slot holds the first eight bytes of its token, which decide for
- * short tokens, and where the whole of it stands in `contents`. A token of length zero has its place outside the table,
- * because length zero marks an empty slot.
+ *  short tokens, and where the whole of it stands in `contents`. A token of length zero has its place outside the
+ *  table, because length zero marks an empty slot.
  */
 #ifndef UFORM_TOKENIZERS_TOKEN_MAP_H
 #define UFORM_TOKENIZERS_TOKEN_MAP_H

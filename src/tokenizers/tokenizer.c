@@ -1,8 +1,7 @@
 /**
  *  A tokenizer: the parts tokenizer.json names, and a text's way through them.
  *
- *      bytes -> UTF-8 -> [lowercase] -> parts between raw added tokens -> normalized -> parts between normalized added
- * tokens
+ *      bytes -> UTF-8 -> parts between raw added tokens -> normalized -> parts between normalized added tokens
  *            -> words -> pieces -> cut to the limit -> template
  */
 #include "tokenizers/tokenizer.h"
@@ -28,7 +27,7 @@ struct uform_tokenizer_s {
 };
 
 typedef struct uform_tokenize_work_t {
-    uform_bytes_t text, lowered;
+    uform_bytes_t text;
     uform_token_search_t searches[2]; ///< of raw and of normalized tokens
     uform_normalizer_work_t normalizer;
     uform_ids_t scratch; ///< the model's
@@ -54,13 +53,14 @@ static uform_status_t read_version(uform_json_t const *root, char const *path) {
     return uform_json_unexpected_(path, "version", "\"1.0\"", version);
 }
 
-static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path) {
+static uform_status_t read_tokenizer(
+    uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path, bool lower_case) {
     if (root->kind != uform_json_object_k) return uform_fail_(uform_status_malformed_k, "%s: expected an object", path);
     uform_status_t status = read_version(root, path);
     if (status != uform_status_ok_k) return status;
     status = read_truncation(root, path, &tokenizer->file_max_tokens);
     if (status != uform_status_ok_k) return status;
-    status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, &tokenizer->normalizer);
+    status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, lower_case, &tokenizer->normalizer);
     if (status != uform_status_ok_k) return status;
     status = uform_pre_tokenizer_load_(uform_json_find_(root, "pre_tokenizer"), path, &tokenizer->pre_tokenizer);
     if (status != uform_status_ok_k) return status;
@@ -80,13 +80,13 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     return uform_status_ok_k;
 }
 
-uform_status_t uform_tokenizer_load_(char const *path, uform_tokenizer_t *tokenizer) {
+uform_status_t uform_tokenizer_load_(char const *path, bool lower_case, uform_tokenizer_t *tokenizer) {
     *tokenizer = NULL;
     uform_json_document_t document;
     uform_status_t status = uform_json_open_(path, &document);
     if (status != uform_status_ok_k) return status;
     uform_tokenizer_t loaded = uform_allocate_(1, sizeof(*loaded));
-    status = loaded ? read_tokenizer(loaded, document.root, path) : uform_status_out_of_memory_k;
+    status = loaded ? read_tokenizer(loaded, document.root, path, lower_case) : uform_status_out_of_memory_k;
     uform_json_close_(&document);
     if (status != uform_status_ok_k) return uform_tokenizer_free_(loaded), status;
     *tokenizer = loaded;
@@ -125,7 +125,7 @@ bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_
     return found;
 }
 
-/// The text as valid UTF-8 that holds the prefix and is lowercase, if it has to be. Points at the original when it can.
+/// The text as valid UTF-8 that holds the prefix. Points at the original when it can.
 static bool prepare(
     uform_tokenize_options_t const *options, uform_tokenize_work_t *work, char const **text, size_t *length) {
     bool const has_prefix = options->prefix && options->prefix_length;
@@ -137,10 +137,6 @@ static bool prepare(
         if (!uform_unicode_append_replaced_(&work->text, *text, *length)) return false;
         *text = work->text.data, *length = work->text.length;
     }
-    if (!options->lower_case) return true;
-    work->lowered.length = 0;
-    if (!uform_unicode_append_lower_(&work->lowered, *text, *length)) return false;
-    *text = work->lowered.data, *length = work->lowered.length;
     return true;
 }
 
@@ -254,7 +250,6 @@ void uform_tokenize_buffer_free_(uform_tokenize_buffer_t *buffer) {
     uform_tokenize_work_t *const work = buffer->work;
     if (work) {
         uform_bytes_free_(&work->text);
-        uform_bytes_free_(&work->lowered);
         for (size_t i = 0; i < 2; ++i) uform_token_search_free_(&work->searches[i]);
         uform_normalizer_work_free_(&work->normalizer);
         uform_ids_free_(&work->scratch);

@@ -1,6 +1,6 @@
 /**
- *  Tokenizers read from tokenizer.json: normalise, pre-tokenise, split into the model's pieces, put the template around.
- *  Ids equal those of the `tokenizers` library on every text, in linear time.
+ *  Tokenizers read from tokenizer.json: normalise, pre-tokenise, split into the model's pieces, put the template
+ *  around. Ids equal those of the `tokenizers` library on every text, in linear time.
  */
 #ifndef UFORM_TOKENIZERS_TOKENIZER_H
 #define UFORM_TOKENIZERS_TOKENIZER_H
@@ -13,8 +13,9 @@
 
 typedef struct uform_tokenizer_s *uform_tokenizer_t;
 
-/// Reads tokenizer.json. The detail names file, key and value. `path` is only used to name the file.
-uform_status_t uform_tokenizer_load_(char const *path, uform_tokenizer_t *tokenizer);
+/// Reads tokenizer.json. The detail names file, key and value. `lower_case` is sentence-transformers' do_lower_case: a
+/// Lowercase before the file's normalizer, which raw added tokens don't go through. See `uform_normalizer_load_`.
+uform_status_t uform_tokenizer_load_(char const *path, bool lower_case, uform_tokenizer_t *tokenizer);
 void uform_tokenizer_free_(uform_tokenizer_t tokenizer);
 
 /// Ids below this are possible (vocabulary and added tokens); the model's embedding table must have as many rows.
@@ -30,12 +31,12 @@ typedef struct uform_tokenize_options_t {
     size_t max_tokens; ///< special tokens included; zero for no limit
     bool truncate_left;
     bool literal_specials; ///< special tokens typed in the text are ordinary text
-    bool lower_case;       ///< Python's str.lower() on the text first (sentence-transformers' do_lower_case)
     char const *prefix;    ///< a prompt put before the text (before everything else); may be NULL
     size_t prefix_length;
 } uform_tokenize_options_t;
 
-/// Memory one thread tokenizes with: grows to a high-water mark, reused from text to text. Zero it first, free it at the end.
+/// Memory one thread tokenizes with: grows to a high-water mark,
+/// reused from text to text. Zero it first, free it at the end.
 typedef struct uform_tokenize_buffer_t {
     uint32_t *ids;     ///< [count]
     uint8_t *type_ids; ///< [count]
@@ -44,8 +45,9 @@ typedef struct uform_tokenize_buffer_t {
     struct uform_tokenize_work_t *work;
 } uform_tokenize_buffer_t;
 
-/// Tokenizes one text of UTF-8 (NUL bytes allowed, invalid sequences replaced as Python's "replace" does). The result is in the
-/// buffer until the next call with it. Fails only without memory, or when `max_tokens` leaves no room for the special tokens.
+/// Tokenizes one text of UTF-8 (NUL bytes allowed, invalid sequences replaced as Python's
+/// "replace" does). The result is in the buffer until the next call with it. Fails only
+/// without memory, or when `max_tokens` leaves no room for the special tokens.
 uform_status_t uform_tokenizer_run_(uform_tokenizer_t tokenizer, char const *text, size_t length,
     uform_tokenize_options_t const *options, uform_tokenize_buffer_t *buffer);
 void uform_tokenize_buffer_free_(uform_tokenize_buffer_t *buffer);

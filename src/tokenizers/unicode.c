@@ -1,5 +1,5 @@
 /**
- *  UTF-8 as Python reads it, Python's lowercase, and canonical composition. Nothing here recurses, all of it is linear.
+ *  UTF-8 as Python reads it, and canonical composition. Nothing here recurses, all of it is linear.
  */
 #include "tokenizers/unicode.h"
 
@@ -68,41 +68,6 @@ bool uform_unicode_append_replaced_(uform_bytes_t *output, char const *text, siz
 static bool append_code_point(uform_bytes_t *output, uint32_t code_point) {
     if (!uform_bytes_reserve_(output, utf8_bytes_k)) return false;
     output->length += uform_utf8_encode_(code_point, output->data + output->length);
-    return true;
-}
-
-/// Where Python looks for a final sigma's context: the nearest character that isn't Case_Ignorable. `previous` says
-/// whether the one before was cased, which the caller knows; this looks ahead. The end found is kept, so that a long
-/// run of ignorable characters between many sigmas is read once.
-static bool is_cased_after(char const *text, size_t length, size_t position, size_t *seen) {
-    size_t at = position < *seen ? *seen : position, bytes;
-    for (; at < length; at += bytes) {
-        uint16_t const flags = uform_unicode_flags_(text + at, &bytes);
-        if (flags & uform_unicode_ignorable_k) continue;
-        return *seen = at, (flags & uform_unicode_cased_k) != 0;
-    }
-    return *seen = at, false;
-}
-
-bool uform_unicode_append_lower_(uform_bytes_t *output, char const *text, size_t length) {
-    enum { capital_sigma_k = 0x3A3, small_sigma_k = 0x3C3, final_sigma_k = 0x3C2 };
-    bool after_cased = false;
-    size_t seen = 0, bytes;
-    for (size_t done = 0; done < length; done += bytes) {
-        uint32_t const code_point = uform_unicode_decode_(text + done, &bytes);
-        uform_unicode_record_t const *const record = uform_unicode_record_(code_point);
-        uint32_t const *const parts = uform_unicode_pool_ + record->python_lower;
-        if (code_point == capital_sigma_k) {
-            bool const is_final = after_cased && !is_cased_after(text, length, done + bytes, &seen);
-            if (!append_code_point(output, is_final ? final_sigma_k : small_sigma_k)) return false;
-        } else if (!record->python_lower) {
-            if (!uform_bytes_append_(output, text + done, bytes)) return false;
-        } else {
-            for (uint32_t i = 1; i <= parts[0]; ++i)
-                if (!append_code_point(output, parts[i])) return false;
-        }
-        if (!(record->flags & uform_unicode_ignorable_k)) after_cased = (record->flags & uform_unicode_cased_k) != 0;
-    }
     return true;
 }
 

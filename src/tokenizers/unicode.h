@@ -2,7 +2,7 @@
  *  What code points are and become in the `tokenizers` library, which ids have to follow: see tools/unicode_tables.py.
  *
  *  One record serves many code points; it is found through two stages, blocks of 128 code points. Text is UTF-8 known
- * to be valid: `uform_unicode_decode_` checks nothing.
+ *  to be valid: `uform_unicode_decode_` checks nothing.
  */
 #ifndef UFORM_TOKENIZERS_UNICODE_H
 #define UFORM_TOKENIZERS_UNICODE_H
@@ -22,17 +22,14 @@ typedef enum uform_unicode_flag_t {
     uform_unicode_chinese_k = 1 << 4,     ///< gets spaces around it by handle_chinese_chars
     uform_unicode_word_k = 1 << 5,        ///< `\w` of the library's regular expressions
     uform_unicode_combining_k = 1 << 6,   ///< dropped by the StripAccents normalizer
-    uform_unicode_cased_k = 1 << 7,       ///< Cased and not Case_Ignorable, for Python's final sigma
-    uform_unicode_ignorable_k = 1 << 8,   ///< Case_Ignorable
 } uform_unicode_flag_t;
 
 typedef struct uform_unicode_record_t {
-    uint16_t flags;          ///< of uform_unicode_flag_t
+    uint8_t flags;           ///< of uform_unicode_flag_t
     uint8_t combining_class; ///< canonical combining class
     uint16_t canonical;      ///< NFD, Hangul syllables aside: an offset into the pool, or zero
     uint16_t compatible;     ///< NFKD, likewise
     uint16_t lower;          ///< the library's lowercase, likewise
-    uint16_t python_lower;   ///< Python's str.lower(), final sigma aside, likewise
 } uform_unicode_record_t;
 
 typedef struct uform_unicode_composition_t {
@@ -71,7 +68,7 @@ static inline size_t uform_unicode_before_(char const *text, size_t end) {
 }
 
 /// Flags of the character at `text`, and its length in bytes.
-static inline uint16_t uform_unicode_flags_(char const *text, size_t *length) {
+static inline uint8_t uform_unicode_flags_(char const *text, size_t *length) {
     return uform_unicode_record_(uform_unicode_decode_(text, length))->flags;
 }
 
@@ -81,11 +78,8 @@ size_t uform_unicode_valid_prefix_(char const *text, size_t length);
 /// Appends `text` with U+FFFD for every maximal invalid part, as Python's `bytes.decode("utf-8", "replace")` does.
 bool uform_unicode_append_replaced_(uform_bytes_t *output, char const *text, size_t length);
 
-/// Appends Python's `str.lower()` of valid UTF-8.
-bool uform_unicode_append_lower_(uform_bytes_t *output, char const *text, size_t length);
-
-/// Appends valid UTF-8 that is canonically decomposed and ordered, composed: NFC of NFD, NFKC of NFKD. `marks` is
-/// scratch.
+/// Appends valid UTF-8 that is canonically decomposed and ordered,
+/// composed: NFC of NFD, NFKC of NFKD. `marks` is scratch.
 bool uform_unicode_append_composed_(uform_bytes_t *output, uform_marks_t *marks, char const *text, size_t length);
 
 static inline bool uform_unicode_is_hangul_(uint32_t code_point) {

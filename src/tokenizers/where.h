@@ -1,6 +1,6 @@
 /**
- *  Where in tokenizer.json a part stands, for the details of failures: "model/tokenizer.json:
- * normalizer.normalizers[2]".
+ *  Where in tokenizer.json a part stands, for the details of
+ *  failures: "model/tokenizer.json: normalizer.normalizers[2]".
  */
 #ifndef UFORM_TOKENIZERS_WHERE_H
 #define UFORM_TOKENIZERS_WHERE_H
@@ -14,8 +14,8 @@ typedef struct uform_where_t {
 
 void uform_where_start_(uform_where_t *where, char const *path, char const *key);
 
-/// Item `index` of the list under `key`. False, with a detail of `unsupported`, beyond a few levels: parts nest by
-/// recursion.
+/// Item `index` of the list under `key`. False, with a detail of
+/// `unsupported`, beyond a few levels: parts nest by recursion.
 bool uform_where_enter_(uform_where_t const *outer, uform_where_t *inner, char const *key, size_t index);
 
 /// The object under `key`.

@@ -1,10 +1,10 @@
 /**
  *  WordPiece: a word is a token of the vocabulary, or the longest one it begins with followed by continuing pieces,
- * each again the longest possible. A word that can't be divided, or has too many characters, is the unknown token.
+ *  each again the longest possible. A word that can't be divided, or has too many characters, is the unknown token.
  *
  *  Memory: all tokens by content; a trie of them for what words begin with; and, without their prefix, the continuing
- * pieces in an automaton that reads a word from its end and so knows the longest piece at every position, which makes
- * the time linear in the word whatever the vocabulary is. Its values index `pieces`.
+ *  pieces in an automaton that reads a word from its end and so knows the longest piece at every position, which makes
+ *  the time linear in the word whatever the vocabulary is. Its values index `pieces`.
  */
 #include <stdlib.h>
 

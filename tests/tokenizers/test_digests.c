@@ -1,6 +1,6 @@
 /**
- *  Every code point in several contexts, seeded random texts and random bytes, against hashes of the ids the `tokenizers`
- *  library gave. Sanitizers are too slow for all of it; they get every eighth block of the sweeps.
+ *  Every code point in several contexts, seeded random texts and random bytes, against hashes of the ids the
+ *  `tokenizers` library gave. Sanitizers are too slow for all of it; they get every eighth block of the sweeps.
  */
 #include "tokenizer_test.h"
 
@@ -91,7 +91,7 @@ static void every_code_point(void **state) {
     char *const text = malloc((size_t)sweep_chunk_k * 64);
     assert_non_null(text);
     for (uform_json_t const *run = uform_json_find_(document.root, "sweeps")->first; run; run = run->next) {
-        uform_tokenizer_t tokenizer = golden_tokenizer(uform_json_find_(run, "variant")->text);
+        uform_tokenizer_t tokenizer = golden_run_tokenizer(run);
         uform_tokenize_options_t const options = golden_options(run);
         uform_tokenize_buffer_t buffer = {0};
         uform_json_t const *digest = uform_json_find_(run, "digests")->first;
@@ -114,7 +114,7 @@ static void every_code_point(void **state) {
 static void check_random(char const *key, size_t (*make)(uint64_t *state, char *text)) {
     uform_json_document_t document = golden_open("digests.json");
     for (uform_json_t const *run = uform_json_find_(document.root, key)->first; run; run = run->next) {
-        uform_tokenizer_t tokenizer = golden_tokenizer(uform_json_find_(run, "variant")->text);
+        uform_tokenizer_t tokenizer = golden_run_tokenizer(run);
         uform_tokenize_options_t const options = golden_options(run);
         uform_tokenize_buffer_t buffer = {0};
         uint64_t random = 2026;

@@ -29,7 +29,7 @@ static void loading_survives_every_failure(void **state) {
     for (size_t nth = 1;; ++nth) {
         uform_tokenizer_t tokenizer;
         faults_arm(nth, nth % 2);
-        uform_status_t const status = uform_tokenizer_load_(path, &tokenizer);
+        uform_status_t const status = uform_tokenizer_load_(path, true, &tokenizer);
         if (!faults_disarm()) {
             assert_int_equal(status, uform_status_ok_k);
             uform_tokenizer_free_(tokenizer);
@@ -44,7 +44,7 @@ static void loading_survives_every_failure(void **state) {
 static void running_survives_every_failure(void **state) {
     char const *const path = *state;
     uform_tokenizer_t tokenizer;
-    assert_int_equal(uform_tokenizer_load_(path, &tokenizer), uform_status_ok_k);
+    assert_int_equal(uform_tokenizer_load_(path, true, &tokenizer), uform_status_ok_k);
     enum { text_bytes_k = 6000 };
     static char const unit[] =
         "abba [X] \xFFq\u00e9 \u4e00a\u0301\u0323\u0334. "; // and marks too many to be sorted in place
@@ -53,7 +53,7 @@ static void running_survives_every_failure(void **state) {
     size_t length = 0;
     for (; length + 200 < text_bytes_k / 2; length += sizeof(unit) - 1) memcpy(text + length, unit, sizeof(unit) - 1);
     for (; length + 2 <= text_bytes_k; length += 2) memcpy(text + length, length % 4 ? "\u0301" : "\u0323", 2);
-    uform_tokenize_options_t const options = {.lower_case = true, .prefix = "ab", .prefix_length = 2};
+    uform_tokenize_options_t const options = {.prefix = "ab", .prefix_length = 2};
     for (size_t nth = 1;; ++nth) {
         uform_tokenize_buffer_t buffer = {0};
         faults_arm(nth, false);

@@ -12,7 +12,7 @@ static void texts_get_the_library_s_ids(void **state) {
 
 static void tokens_are_found_by_content(void **state) {
     (void)state;
-    uform_tokenizer_t tokenizer = golden_tokenizer("overlaps");
+    uform_tokenizer_t tokenizer = golden_tokenizer("overlaps", false);
     uint32_t id;
     assert_true(uform_tokenizer_id_(tokenizer, "[CLS]", 5, &id));
     assert_int_equal(id, 101);
@@ -30,11 +30,11 @@ static void tokens_are_found_by_content(void **state) {
 
 static void counts_and_limits_are_told(void **state) {
     (void)state;
-    uform_tokenizer_t tokenizer = golden_tokenizer("truncated");
+    uform_tokenizer_t tokenizer = golden_tokenizer("truncated", false);
     assert_int_equal(uform_tokenizer_file_max_tokens_(tokenizer), 4);
     assert_true(uform_tokenizer_vocabulary_count_(tokenizer) > 40000);
     uform_tokenizer_free_(tokenizer);
-    tokenizer = golden_tokenizer("small");
+    tokenizer = golden_tokenizer("small", false);
     assert_int_equal(uform_tokenizer_file_max_tokens_(tokenizer), 0);
     assert_int_equal(uform_tokenizer_vocabulary_count_(tokenizer), 14);
     uint32_t id;
@@ -46,7 +46,7 @@ static void counts_and_limits_are_told(void **state) {
 
 static void truncation_is_told_and_needs_room_for_specials(void **state) {
     (void)state;
-    uform_tokenizer_t tokenizer = golden_tokenizer("uncased");
+    uform_tokenizer_t tokenizer = golden_tokenizer("uncased", false);
     uform_tokenize_buffer_t buffer = {0};
     uform_tokenize_options_t options = {.max_tokens = 5};
     assert_int_equal(uform_tokenizer_run_(tokenizer, "the of and", 10, &options, &buffer), uform_status_ok_k);

@@ -1,5 +1,6 @@
 /**
- *  Broken and hostile tokenizer.json files: a status and a detail that names the key, never a crash, a hang or a large allocation.
+ *  Broken and hostile tokenizer.json files: a status and a detail
+ *  that names the key, never a crash, a hang or a large allocation.
  */
 #include "tokenizer_test.h"
 
@@ -122,7 +123,7 @@ static void broken_files_are_refused_by_key(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(broken) / sizeof(*broken); ++i) {
         uform_tokenizer_t tokenizer = (uform_tokenizer_t)1;
-        uform_status_t const status = tokenizer_from_text(broken[i].text, strlen(broken[i].text), &tokenizer);
+        uform_status_t const status = tokenizer_from_text(broken[i].text, strlen(broken[i].text), false, &tokenizer);
         if ((int)status != broken[i].status || !strstr(uform_last_detail(), broken[i].detail))
             fail_msg("%s: %s, %s", broken[i].text, uform_status_name(status), uform_last_detail());
         assert_null(tokenizer);
@@ -148,7 +149,7 @@ static void odd_files_work(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof(sound) / sizeof(*sound); ++i) {
         uform_tokenizer_t tokenizer;
-        if (tokenizer_from_text(sound[i], strlen(sound[i]), &tokenizer))
+        if (tokenizer_from_text(sound[i], strlen(sound[i]), false, &tokenizer))
             fail_msg("%s: %s", sound[i], uform_last_detail());
         uform_tokenize_buffer_t buffer = {0};
         uform_tokenize_options_t const options = {0};
@@ -167,7 +168,7 @@ static void check_nested(char const *opening, char const *middle, char const *cl
     end = stpcpy(end, middle);
     for (size_t i = 0; i < depth; ++i) end = stpcpy(end, closing);
     uform_tokenizer_t tokenizer;
-    uform_status_t const status = tokenizer_from_text(text, length, &tokenizer);
+    uform_status_t const status = tokenizer_from_text(text, length, false, &tokenizer);
     assert_true(status == uform_status_malformed_k || status == uform_status_unsupported_k);
     free(text);
 }
@@ -183,7 +184,7 @@ static void deep_nesting_is_refused(void **state) {
         for (size_t i = 0; i < depth; ++i) strcat(text, "]}");
         strcat(text, "}");
         uform_tokenizer_t tokenizer;
-        assert_int_equal(tokenizer_from_text(text, strlen(text), &tokenizer), uform_status_unsupported_k);
+        assert_int_equal(tokenizer_from_text(text, strlen(text), false, &tokenizer), uform_status_unsupported_k);
     }
 }
 
@@ -199,7 +200,7 @@ static void check_many(char const *before, char const *part, char const *after) 
     }
     end = stpcpy(end, after);
     uform_tokenizer_t tokenizer;
-    uform_status_t const status = tokenizer_from_text(text, (size_t)(end - text), &tokenizer);
+    uform_status_t const status = tokenizer_from_text(text, (size_t)(end - text), false, &tokenizer);
     if (status != uform_status_unsupported_k) fail_msg("%s: %s", before, uform_last_detail());
     free(text);
 }
@@ -229,11 +230,11 @@ static void damaged_files_end_in_a_status(void **state) {
     size_t loaded = 0;
     for (size_t i = 0; i < sizeof(text); ++i) {
         uform_tokenizer_t tokenizer;
-        loaded += tokenizer_from_text(text, i, &tokenizer) == uform_status_ok_k;
+        loaded += tokenizer_from_text(text, i, false, &tokenizer) == uform_status_ok_k;
         uform_tokenizer_free_(tokenizer);
         memcpy(copy, text, sizeof(text));
         copy[i] = (char)random_below(&random, 256);
-        loaded += tokenizer_from_text(copy, sizeof(text) - 1, &tokenizer) == uform_status_ok_k;
+        loaded += tokenizer_from_text(copy, sizeof(text) - 1, true, &tokenizer) == uform_status_ok_k;
         uform_tokenizer_free_(tokenizer);
     }
     assert_true(loaded > 1 && loaded < sizeof(text));
@@ -242,7 +243,7 @@ static void damaged_files_end_in_a_status(void **state) {
 static void a_missing_file_is_not_found(void **state) {
     (void)state;
     uform_tokenizer_t tokenizer = (uform_tokenizer_t)1;
-    assert_int_equal(uform_tokenizer_load_("/nowhere/tokenizer.json", &tokenizer), uform_status_not_found_k);
+    assert_int_equal(uform_tokenizer_load_("/nowhere/tokenizer.json", false, &tokenizer), uform_status_not_found_k);
     assert_null(tokenizer);
     assert_non_null(strstr(uform_last_detail(), "/nowhere/tokenizer.json"));
 }

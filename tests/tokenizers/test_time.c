@@ -1,5 +1,6 @@
 /**
- *  Long texts and hostile vocabularies take linear time, and several threads share a tokenizer. `alarm` ends a program that hangs.
+ *  Long texts and hostile vocabularies take linear time, and several
+ *  threads share a tokenizer. `alarm` ends a program that hangs.
  */
 #include "tokenizer_test.h"
 
@@ -46,7 +47,7 @@ static uform_tokenizer_t hostile_tokenizer(size_t row) {
     for (size_t i = 0; i < rows[row].repeats; ++i) end = stpcpy(end, unit);
     end = stpcpy(end, "!\":5}}}");
     uform_tokenizer_t tokenizer;
-    if (tokenizer_from_text(text, (size_t)(end - text), &tokenizer)) fail_msg("%s", uform_last_detail());
+    if (tokenizer_from_text(text, (size_t)(end - text), false, &tokenizer)) fail_msg("%s", uform_last_detail());
     free(text);
     return tokenizer;
 }
@@ -84,11 +85,10 @@ static void any_long_text_takes_linear_time(void **state) {
         "[CLS", " [MASK] ", "Tok04 ", " \u00a0", "Tok3", "\u03a3\u0301", "\u4e00", "\uac00", "ab ", "\u1100\u1161"};
     static char const *const variants[] = {"uncased", "bare", "flags", "nfkc_lower", "nfkd_strip", "endless"};
     for (size_t v = 0; v < sizeof(variants) / sizeof(*variants); ++v) {
-        uform_tokenizer_t tokenizer = golden_tokenizer(variants[v]);
+        uform_tokenizer_t tokenizer = golden_tokenizer(variants[v], v % 2);
         uform_tokenize_buffer_t buffer = {0};
         for (size_t u = 0; u < sizeof(units) / sizeof(*units); ++u) {
-            uform_tokenize_options_t const options = {
-                .lower_case = u % 2, .max_tokens = 512, .truncate_left = u % 3 == 0};
+            uform_tokenize_options_t const options = {.max_tokens = 512, .truncate_left = u % 3 == 0};
             size_t length;
             char *const text = repeated(units[u], &length);
             assert_int_equal(uform_tokenizer_run_(tokenizer, text, length / 8, &options, &buffer), uform_status_ok_k);
@@ -115,7 +115,7 @@ static void added_tokens_take_linear_time(void **state) {
     end += sprintf(end, "!\"}],\"model\":{\"unk_token\":\"?\",\"continuing_subword_prefix\":\"##\","
                         "\"max_input_chars_per_word\":100,\"vocab\":{\"?\":0}}}");
     uform_tokenizer_t tokenizer;
-    if (tokenizer_from_text(json, (size_t)(end - json), &tokenizer)) fail_msg("%s", uform_last_detail());
+    if (tokenizer_from_text(json, (size_t)(end - json), false, &tokenizer)) fail_msg("%s", uform_last_detail());
     free(json);
     static char const *const units[] = {"a", " ", "a ", "aa \u2003"};
     uform_tokenize_options_t const options = {0};
@@ -152,7 +152,7 @@ static void *tokenize_repeatedly(void *argument) {
 static void threads_share_a_tokenizer(void **state) {
     (void)state;
     enum { threads_k = 4 };
-    uform_tokenizer_t tokenizer = golden_tokenizer("uncased");
+    uform_tokenizer_t tokenizer = golden_tokenizer("uncased", false);
     pthread_t threads[threads_k];
     worker_t workers[threads_k] = {{0}};
     for (size_t i = 0; i < threads_k; ++i) {

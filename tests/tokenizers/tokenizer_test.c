@@ -27,7 +27,7 @@ static char *read_golden(char const *name, size_t *length) {
     return text;
 }
 
-uform_status_t tokenizer_from_text(char const *text, size_t length, uform_tokenizer_t *tokenizer) {
+uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_case, uform_tokenizer_t *tokenizer) {
     static char const mark[] = "\"@vocabulary\"";
     char path[] = "/tmp/uform_tokenizer_XXXXXX";
     int const descriptor = mkstemp(path);
@@ -45,13 +45,13 @@ uform_status_t tokenizer_from_text(char const *text, size_t length, uform_tokeni
         free(vocabulary);
     }
     assert_int_equal(fclose(file), 0);
-    uform_status_t const status = uform_tokenizer_load_(path, tokenizer);
+    uform_status_t const status = uform_tokenizer_load_(path, lower_case, tokenizer);
     unlink(path);
     return status;
 }
 
 /// Variants are written one after the other as `"name":{...}`, and names are followed by braces nowhere else.
-uform_tokenizer_t golden_tokenizer(char const *variant) {
+uform_tokenizer_t golden_tokenizer(char const *variant, bool lower_case) {
     size_t length;
     char *const text = read_golden("variants.json", &length);
     char key[64];
@@ -68,9 +68,15 @@ uform_tokenizer_t golden_tokenizer(char const *variant) {
         else if (!quoted) depth += (c == '{') - (c == '}');
     } while (depth);
     uform_tokenizer_t tokenizer;
-    if (tokenizer_from_text(start, end, &tokenizer)) fail_msg("%s: %s", variant, uform_last_detail());
+    if (tokenizer_from_text(start, end, lower_case, &tokenizer)) fail_msg("%s: %s", variant, uform_last_detail());
     free(text);
     return tokenizer;
+}
+
+uform_tokenizer_t golden_run_tokenizer(uform_json_t const *run) {
+    bool lower_case = false;
+    assert_int_equal(uform_json_boolean_(run, "golden", "lower", uform_json_optional_k, &lower_case), 0);
+    return golden_tokenizer(uform_json_find_(run, "variant")->text, lower_case);
 }
 
 uform_tokenize_options_t golden_options(uform_json_t const *run) {
@@ -81,7 +87,6 @@ uform_tokenize_options_t golden_options(uform_json_t const *run) {
     assert_int_equal(uform_json_boolean_(run, "golden", "left", uform_json_optional_k, &options.truncate_left), 0);
     assert_int_equal(
         uform_json_boolean_(run, "golden", "literal", uform_json_optional_k, &options.literal_specials), 0);
-    assert_int_equal(uform_json_boolean_(run, "golden", "lower", uform_json_optional_k, &options.lower_case), 0);
     assert_int_equal(
         uform_json_string_(run, "golden", "prefix", uform_json_optional_k, &options.prefix, &options.prefix_length), 0);
     return options;
@@ -179,7 +184,7 @@ void check_cases(char const *name, uform_tokenizer_t tokenizer) {
     for (uform_json_t const *group = document.root->first; group; group = group->next) {
         uform_json_t const *const texts = uform_json_find_(group, "texts");
         for (uform_json_t const *run = uform_json_find_(group, "runs")->first; run; run = run->next) {
-            uform_tokenizer_t own = tokenizer ? NULL : golden_tokenizer(uform_json_find_(run, "variant")->text);
+            uform_tokenizer_t own = tokenizer ? NULL : golden_run_tokenizer(run);
             checked += check_run(texts, run, tokenizer ? tokenizer : own);
             uform_tokenizer_free_(own);
         }

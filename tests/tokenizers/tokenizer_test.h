@@ -17,9 +17,13 @@
 /// Reads tests/golden/tokenizers/<name>. Close it with `uform_json_close_`.
 uform_json_document_t golden_open(char const *name);
 
-/// Loads the variant of that name, or a tokenizer.json whose text this is; "@vocabulary" in it stands for the golden vocabulary.
-uform_tokenizer_t golden_tokenizer(char const *variant);
-uform_status_t tokenizer_from_text(char const *text, size_t length, uform_tokenizer_t *tokenizer);
+/// Loads the variant of that name, or a tokenizer.json whose text
+/// this is; "@vocabulary" in it stands for the golden vocabulary.
+uform_tokenizer_t golden_tokenizer(char const *variant, bool lower_case);
+uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_case, uform_tokenizer_t *tokenizer);
+
+/// The tokenizer of a golden run: its variant, lowercasing if the run does.
+uform_tokenizer_t golden_run_tokenizer(uform_json_t const *run);
 
 /// The options written beside a golden run.
 uform_tokenize_options_t golden_options(uform_json_t const *run);
