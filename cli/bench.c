@@ -1,6 +1,6 @@
 /**
- *  uform bench: how fast a model encodes a file of texts here, and how near that is to what the machine can do at most.
- * The limit is measured beside every run, on as many threads, since clocks move with heat and with neighbours.
+ *  uform bench: how fast a model encodes a file of texts here, and how near that is to what the machine can do at
+ *  most. The limit is measured beside every run, on as many threads, since clocks move with heat and with neighbours.
  */
 #include <pthread.h>
 #include <stdio.h>

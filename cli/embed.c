@@ -1,6 +1,6 @@
 /**
- *  uform embed: texts in, embeddings out. A window of texts is read, encoded in one call and written; the good texts of
- * a window stand side by side for the call, and null rows are put back between them.
+ *  uform embed: texts in, embeddings out. A window of texts is read, encoded in one call and written; the good texts
+ *  of a window stand side by side for the call, and null rows are put back between them.
  */
 #include <stdlib.h>
 #include <string.h>

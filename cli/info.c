@@ -1,6 +1,6 @@
 /**
- *  uform info: what this build and this machine offer, and what a model is. One JSON object is made of it, and the text
- * for people is written from that object, so the two can't tell different stories.
+ *  uform info: what this build and this machine offer, and what a model is. One JSON object is made of it, and the
+ *  text for people is written from that object, so the two can't tell different stories.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /**
- *  The reader. One buffer holds the window's items and the beginning of the next; items are places in it, so nothing is
- *  copied. A JSON string is never longer than its source, so it is decoded over the line it came from.
+ *  The reader. One buffer holds the window's items and the beginning of the next; items are places in it, so nothing
+ *  is copied. A JSON string is never longer than its source, so it is decoded over the line it came from.
  *
  *      [ item | item | ... | item | the beginning of the next window ]
  *      0                          consumed        scanned            end

@@ -1,6 +1,6 @@
 /**
- *  Texts from a file or a pipe, a window at a time: memory is bounded by the window and the longest single text, never
- * by the input.
+ *  Texts from a file or a pipe, a window at a time: memory is bounded by the window and the longest single text,
+ *  never by the input.
  */
 #ifndef UFORM_CLI_INPUT_H
 #define UFORM_CLI_INPUT_H

@@ -1,7 +1,7 @@
 /**
- *  A float has less than 7.3 significant digits, so nine digits leave room for a careless last one: scaling by a power
- * of ten in double precision errs by 1e-16, the ninth digit by at most half of 1e-8, and neighbouring floats are at
- * least 5.9e-8 apart. So one multiplication finds the digits.
+ *  A float has less than 7.3 significant digits, so nine digits leave room for a careless last one: scaling by a
+ *  power of ten in double precision errs by 1e-16, the ninth digit by at most half of 1e-8, and neighbouring floats
+ *  are at least 5.9e-8 apart. So one multiplication finds the digits.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /**
- *  Numbers as decimal text, and the narrow floats of embeddings. printf needs a tenth of a microsecond a number, which
- * for hundreds of numbers a text is a share of the whole job that shows.
+ *  Numbers as decimal text, and the narrow floats of embeddings. printf needs a tenth of a microsecond a number,
+ *  which for hundreds of numbers a text is a share of the whole job that shows.
  */
 #ifndef UFORM_CLI_NUMBERS_H
 #define UFORM_CLI_NUMBERS_H

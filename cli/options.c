@@ -1,6 +1,6 @@
 /**
  *  The table of options and its interpreter. Values are checked while they are read, so that a wrong one is answered
- * with the option's name, what it expects and what was found, before anything is opened.
+ *  with the option's name, what it expects and what was found, before anything is opened.
  */
 #include <ctype.h>
 #include <errno.h>

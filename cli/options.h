@@ -1,6 +1,6 @@
 /**
- *  Options of every command, read through one table: a row says an option's name, what follows it, which commands take
- * it, where its value goes and what the help says. Adding an option is adding a row.
+ *  Options of every command, read through one table: a row says an option's name, what follows it, which commands
+ *  take it, where its value goes and what the help says. Adding an option is adding a row.
  */
 #ifndef UFORM_CLI_OPTIONS_H
 #define UFORM_CLI_OPTIONS_H

@@ -1,6 +1,6 @@
 /**
  *  The writer. A NumPy file begins with the number of its rows, which isn't known before the last one: into a regular
- * file room is left for the header and filled at the end; for a pipe the rows wait in a temporary file.
+ *  file room is left for the header and filled at the end; for a pipe the rows wait in a temporary file.
  *
  *      npy:  [ header, 128 bytes | row | row | ... ]        f32:  [ row | row | ... ]
  */

@@ -1,6 +1,6 @@
 /**
  *  Messages and progress. The line of progress is drawn over itself with a carriage return, so a message first wipes
- * it.
+ *  it.
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /**
  *  The smallest whole use of the library: three texts in, their pairwise similarities out. The README shows this
- * program.
+ *  program.
  *
  *      uform_encode MODEL_DIRECTORY
  */

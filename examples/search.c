@@ -1,11 +1,11 @@
 /**
- *  Searches passages by meaning: encodes every line of a file and a question, and shows the lines whose embeddings are
- * nearest to the question's, with what that took.
+ *  Searches passages by meaning: encodes every line of a file and a question, and shows the lines whose embeddings
+ *  are nearest to the question's, with what that took.
  *
  *      uform_search MODEL_DIRECTORY PASSAGES_FILE "question" [how many]
  *
- *  The whole use of the library is in `main`: an executor, a model, two calls. The passages' embeddings are one matrix,
- *  [passages, dimensions], of rows of length one, so that a dot product is the cosine.
+ *  The whole use of the library is in `main`: an executor, a model, two calls. The passages' embeddings are one
+ *  matrix, [passages, dimensions], of rows of length one, so that a dot product is the cosine.
  */
 #include <stdio.h>
 #include <stdlib.h>

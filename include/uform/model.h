@@ -1,10 +1,10 @@
 /**
  *  Models: a Hugging Face directory in memory, and the calls that turn texts into rows of an embedding matrix.
  *
- *  A model is immutable once loaded and freely shared: any number of executors and threads use it at once. The directory decides
- *  architecture, tokenizer, prompts, pooling, Dense layers, normalising and length limit, as sentence-transformers and
- *  transformers would; options override each of them. Results never depend on a text's neighbours, on the number of threads or
- *  on the batch: the same text gives the same bits.
+ *  A model is immutable once loaded and freely shared: any number of executors and threads use it at once. The
+ *  directory decides architecture, tokenizer, prompts, pooling, Dense layers, normalising and length limit, as
+ *  sentence-transformers and transformers would; options override each of them. Results never depend on a text's
+ *  neighbours, on the number of threads or on the batch: the same text gives the same bits.
  */
 #ifndef UFORM_MODEL_H
 #define UFORM_MODEL_H

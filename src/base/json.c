@@ -1,8 +1,8 @@
 /**
  *  The JSON parser: one pass over a copy of the text, one open container a level, nodes in blocks that double.
  *
- *  A node costs 64 bytes and there are at most 2^24, so a hostile text can't take more than a gigabyte. Strings
- *  are unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves room for the NUL.
+ *  A node costs 64 bytes and there are at most 2^24, so a hostile text can't take more than a gigabyte. Strings are
+ *  unescaped in place: no escape is shorter than what it stands for, and the closing quote leaves room for the NUL.
  */
 #include "base/json.h"
 

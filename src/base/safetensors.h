@@ -4,8 +4,8 @@
  *      { "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ..., "__metadata__": {"key": "value"} }
  *
  *  Files are checked as the `safetensors` package checks them, so whatever it refuses is `malformed` here: header
- *  length, offsets that overlap, leave holes, run backwards or past the end, shapes that overflow or do not match their
- *  span.
+ *  length, offsets that overlap, leave holes, run backwards or past the end, shapes that overflow or do not match
+ *  their span.
  */
 #ifndef UFORM_BASE_SAFETENSORS_H
 #define UFORM_BASE_SAFETENSORS_H

@@ -1,6 +1,6 @@
 /**
- *  Reading the machine's topology and copying it. The copy is made of flat arrays and sets, so that hwloc's tree can go
- *  at once: what is kept for the process is small, immutable, and needs no lock, also not in a forked child.
+ *  Reading the machine's topology and copying it. The copy is made of flat arrays and sets, so that hwloc's tree can
+ *  go at once: what is kept for the process is small, immutable, and needs no lock, also not in a forked child.
  */
 #include "cpu/topology.h"
 

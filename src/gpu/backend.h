@@ -1,6 +1,6 @@
 /**
- *  The seam between UForm and the vendors' drivers: what a backend gives, and what it is given to give it with. A vendor
- *  is a folder with a driver.c that exports one `uform_gpu_backend_t`, and a row in devices.c.
+ *  The seam between UForm and the vendors' drivers: what a backend gives, and what it is given to give it with. A
+ *  vendor is a folder with a driver.c that exports one `uform_gpu_backend_t`, and a row in devices.c.
  */
 #ifndef UFORM_GPU_BACKEND_H
 #define UFORM_GPU_BACKEND_H

@@ -1,23 +1,25 @@
 /**
  *  THE CONTRACT between models and kernels: groups of function pointers with their pack formats and tile sizes.
  *
- *  Activations live in panels. A matrix [rows, width] of a scalar of `e` bytes is cut into columns of 64 bytes (`64 / e` elements,
- *  a line): panel p holds elements [p * 64 / e, (p + 1) * 64 / e) of every row, rows one behind the other, 64 bytes each:
+ *  Activations live in panels. A matrix [rows, width] of a scalar of `e` bytes is cut into columns of 64 bytes (`64 /
+ *  e` elements, a line): panel p holds elements [p * 64 / e, (p + 1) * 64 / e) of every row, rows one behind the
+ *  other, 64 bytes each:
  *
  *      element (row, column) is at  data + (column / lane) * stride_bytes + row * 64 + (column % lane) * e,  lane = 64 / e
  *
- *  so any 16 rows are contiguous whatever row they begin at, which is what ragged batches, tiles and vectors all want. Widths are
- *  padded to a multiple of 32 elements; the padding holds zeros. Every buffer has room for rows rounded up to a multiple
- *  of `uform_row_step_k`: kernels may read and write the rows up to there, and rows never influence each other.
+ *  so any 16 rows are contiguous whatever row they begin at, which is what ragged batches, tiles and vectors all
+ *  want. Widths are padded to a multiple of 32 elements; the padding holds zeros. Every buffer has room for rows
+ *  rounded up to a multiple of `uform_row_step_k`: kernels may read and write the rows up to there, and rows never
+ *  influence each other.
  *
- *  Every output element is computed by one sequence of operations that depends on its own row alone, never on `rows`, on the row's
- *  position or on neighbours: that is what makes results independent of batch and threads, bit for bit.
+ *  Every output element is computed by one sequence of operations that depends on its own row alone, never on `rows`,
+ *  on the row's position or on neighbours: that is what makes results independent of batch and threads, bit for bit.
  *
- *  Precisions: `f32` computes in f32 throughout. `bf16` rounds matrix operands (to nearest even) to bf16, multiplies exactly and
- *  sums in f32; norms, softmax sums and the residual stream stay f32.
+ *  Precisions: `f32` computes in f32 throughout. `bf16` rounds matrix operands (to nearest even) to bf16, multiplies
+ *  exactly and sums in f32; norms, softmax sums and the residual stream stay f32.
  *
- *  A class inherits whole groups from its fallback (a NULL group), never single pointers: a group's pack format, multiply and
- *  sizes travel together.
+ *  A class inherits whole groups from its fallback (a NULL group), never single pointers: a group's pack format,
+ *  multiply and sizes travel together.
  */
 #ifndef UFORM_KERNELS_KERNELS_H
 #define UFORM_KERNELS_KERNELS_H

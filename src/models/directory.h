@@ -1,6 +1,6 @@
 /**
  *  A model directory as sentence-transformers and transformers read it: which architecture, which sizes, what happens
- * behind the transformer, and where every tensor is. Nothing here computes.
+ *  behind the transformer, and where every tensor is. Nothing here computes.
  */
 #ifndef UFORM_MODELS_DIRECTORY_H
 #define UFORM_MODELS_DIRECTORY_H

@@ -2,11 +2,11 @@
  *  A call: its options, its division over threads, panels of whole texts, and the rows that come out.
  *
  *  Threads take texts one by one from a shared counter, tokenize them into a panel of their own, and run the panel
- * through the encoder when the next text does not fit. Nothing is shared but the counter, so there is one fork-join a
- * call.
+ *  through the encoder when the next text does not fit. Nothing is shared but the counter, so there is one fork-join
+ *  a call.
  *
  *  A thread's scratch: [encoder's][ids, positions, types: rows each][begins, items][pooled rows][Dense inputs and
- * outputs].
+ *  outputs].
  */
 #include "models/call.h"
 

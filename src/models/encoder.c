@@ -3,14 +3,15 @@
  *
  *  Scratch, every buffer in panels of `capacity` rows (see kernels.h):
  *
- *      residual     f32      [rows, width]                   the stream every layer adds to
- *      hidden       scalar   [rows, width]                   the stream, normalised and rounded: what multiplications
- * read projections  scalar   [rows, 3 * heads * head_width]  queries, keys, values attended     scalar   [rows, heads *
- * head_width] inner        scalar   [rows, chunk]                   a chunk of the feed-forward layer
+ *      residual     f32     [rows, width]                    the stream every layer adds to
+ *      hidden       scalar  [rows, width]                    the same, normalised and rounded: what is multiplied
+ *      projections  scalar  [rows, 3 * heads * head_width]   queries, keys, values
+ *      attended     scalar  [rows, heads * head_width]
+ *      inner        scalar  [rows, chunk]                    a chunk of the feed-forward layer
  *
  *  The feed-forward layer goes chunk by chunk: up, activation, down into the residual, so that its wide middle never
- * leaves the second-level cache. Both multiplications into the residual start from what it holds, so adding costs
- * nothing; their biases are added by the norm before.
+ *  leaves the second-level cache. Both multiplications into the residual start from what it holds, so adding costs
+ *  nothing; their biases are added by the norm before.
  */
 #include "models/encoder.h"
 

@@ -1,5 +1,6 @@
 /**
- *  The one interpreter of architecture descriptors: packed weights, and the pass of a ragged batch through all layers.
+ *  The one interpreter of architecture descriptors: packed weights, and the pass of a ragged batch through all
+ *  layers.
  */
 #ifndef UFORM_MODELS_ENCODER_H
 #define UFORM_MODELS_ENCODER_H

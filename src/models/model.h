@@ -1,6 +1,6 @@
 /**
  *  What a loaded model holds. Immutable but for two caches behind a lock: packings for classes other than the first,
- * and the tokenizers' buffers.
+ *  and the tokenizers' buffers.
  */
 #ifndef UFORM_MODELS_MODEL_H
 #define UFORM_MODELS_MODEL_H

@@ -1,6 +1,6 @@
 /**
  *  Packing a file's weights while reading them: a stripe of 32 rows at a time, so that no second copy of a matrix
- * exists.
+ *  exists.
  */
 #ifndef UFORM_MODELS_PACKING_H
 #define UFORM_MODELS_PACKING_H

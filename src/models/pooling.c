@@ -1,5 +1,6 @@
 /**
- *  Pooling and output rows. Sums run in sixteen lanes in the order of the rows, so that they depend on the text alone.
+ *  Pooling and output rows. Sums run in sixteen lanes in the order of the rows, so that they depend on the text
+ *  alone.
  */
 #include "models/pooling.h"
 

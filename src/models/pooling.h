@@ -1,6 +1,6 @@
 /**
- *  From token vectors to one vector, as sentence-transformers pools; and what follows: the cut, the length of one, the
- * output scalar.
+ *  From token vectors to one vector, as sentence-transformers pools; and what follows: the cut, the length of one,
+ *  the output scalar.
  */
 #ifndef UFORM_MODELS_POOLING_H
 #define UFORM_MODELS_POOLING_H

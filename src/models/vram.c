@@ -1,6 +1,6 @@
 /**
- *  Models in VRAM. Devices are found, but no kernels run on them in this build: arguments are checked and the answer says
- *  what is missing. No state.
+ *  Models in VRAM. Devices are found, but no kernels run on them in this build: arguments are checked and the answer
+ *  says what is missing. No state.
  */
 #include "base/detail.h"
 #include "gpu/devices.h"

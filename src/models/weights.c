@@ -1,9 +1,9 @@
 /**
  *  Tensors by name over one or many mapped safetensors files, and their conversion to f32.
  *
- *  Rows are converted while they are read, straight from the mapped pages, so no tensor is ever held twice. The files'
- *  numbers are little-endian and need not be aligned: everything goes through memcpy, which compilers turn into plain
- *  vector loads.
+ *  Rows are converted while they are read, straight from the mapped pages, so no tensor is ever held twice. The
+ *  files' numbers are little-endian and need not be aligned: everything goes through memcpy, which compilers turn
+ *  into plain vector loads.
  */
 #include "models/weights.h"
 

@@ -2,8 +2,8 @@
  *  AMD's devices through the HIP runtime, libamdhip64.so. A device is an int there, a status is an int whose zero is
  *  success. HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES are the runtime's business.
  *
- *  The architecture's name is told only as a part of a large structure whose layout ROCm 6 changed, under a new name of
- *  the function; the old name still fills the old layout:
+ *  The architecture's name is told only as a part of a large structure whose layout ROCm 6 changed, under a new name
+ *  of the function; the old name still fills the old layout:
  *
  *      hipGetDevicePropertiesR0600     name [256], ..., memory bytes at 288, compute units at 388, gcnArchName, ...
  *      hipGetDeviceProperties          name [256], ..., memory bytes at 256, compute units at 336, gcnArchName, ...

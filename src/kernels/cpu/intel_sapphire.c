@@ -3,14 +3,14 @@
  *
  *  Instructions: TDPBF16PS on eight tiles of 16 rows x 64 bytes, AVX-512 for the epilogues, VCVTNE2PS2BF16 to round.
  *
- *  Packed weights: [columns / 32][depth / 32][2] tiles of 1 KB. A tile holds 16 columns x 32 depths as the instruction
- * wants them: row p, column n: the pair (depth 2p, depth 2p + 1) of column n.
+ *  Packed weights: [columns / 32][depth / 32][2] tiles of 1 KB. A tile holds 16 columns x 32 depths as the
+ *  instruction wants them: row p, column n: the pair (depth 2p, depth 2p + 1) of column n.
  *
  *  A block of 32 columns x 384 depths is 24 KB: it stays in the first-level cache while all rows of the call stream
- * past it by the non-temporal form of the tile load, which keeps them from evicting it. The previous block's activation
- * and rounding are done within the multiplications of the next, since tiles and vectors use different units. Meanwhile
- * the next columns' weights are fetched into the second-level cache, and the results the next block adds to into the
- * first.
+ *  past it by the non-temporal form of the tile load, which keeps them from evicting it. The previous block's
+ *  activation and rounding are done within the multiplications of the next, since tiles and vectors use different
+ *  units. Meanwhile the next columns' weights are fetched into the second-level cache, and the results the next block
+ *  adds to into the first.
  *
  *  Every element is one chain of TDPBF16PS over its depth, whatever the number of rows.
  */

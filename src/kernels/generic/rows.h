@@ -1,7 +1,8 @@
 /**
  *  Row normalisation and embedding look-up over the vector vocabulary, for either scalar.
  *
- *  Rows are taken four at a time: their lines are neighbours in every panel, and their sums don't wait for each other.
+ *  Rows are taken four at a time: their lines are neighbours in every panel, and their sums don't wait for each
+ *  other.
  */
 #ifndef UFORM_KERNELS_GENERIC_ROWS_H
 #define UFORM_KERNELS_GENERIC_ROWS_H

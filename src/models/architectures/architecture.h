@@ -1,6 +1,6 @@
 /**
- *  One descriptor a family of models: data that `encoder.c` interprets. Adding a family is one file here and one row in
- *  the table.
+ *  One descriptor a family of models: data that `encoder.c` interprets. Adding a family is one file here and one row
+ *  in the table.
  */
 #ifndef UFORM_MODELS_ARCHITECTURES_ARCHITECTURE_H
 #define UFORM_MODELS_ARCHITECTURES_ARCHITECTURE_H
