@@ -7,11 +7,12 @@
  */
 #include "executor/pool.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/detail.h"
 #include "base/memory.h"
 #include "executor/forkunion.h"
+#include "executor/lock.h"
 #include "executor/mood.h"
 #include "executor/ram.h"
 
@@ -19,18 +20,13 @@ struct uform_pool_s {
     uform_turns_t turns;
     struct uform_pool_s *next;
     void *pool;
-    size_t users; ///< executors, under the list's lock
+    size_t users;             ///< executors, under the list's lock
+    unsigned fork_generation; ///< of the process that listed it
     uform_forkunion_t functions;
 };
 
-static pthread_mutex_t pools_lock = PTHREAD_MUTEX_INITIALIZER;
+static uform_lock_t pools_lock;
 static struct uform_pool_s *pools; ///< under the lock
-
-void uform_pools_forget_(void) {
-    // Another thread may have been holding the lock, and changing the list, at the moment of the fork.
-    pthread_mutex_init(&pools_lock, NULL);
-    pools = NULL;
-}
 
 /// The pool's entry, a new one if there is none; NULL without memory. The caller holds the lock.
 static struct uform_pool_s *find_entry(void *pool) {
@@ -38,7 +34,9 @@ static struct uform_pool_s *find_entry(void *pool) {
         if (entry->pool == pool) return entry;
     struct uform_pool_s *const entry = uform_allocate_aligned_(sizeof(*entry));
     if (!entry) return NULL;
-    *entry = (struct uform_pool_s){.next = pools, .pool = pool};
+    *entry = (struct uform_pool_s){.next = pools, .pool = pool, .fork_generation = uform_fork_generation_()};
+    // A child forked now finds the list as it was or as it will be.
+    atomic_signal_fence(memory_order_release);
     pools = entry;
     return entry;
 }
@@ -51,21 +49,25 @@ uform_status_t uform_pool_join_(void *pool, struct uform_pool_s **joined, size_t
     if (!*threads)
         return uform_fail_(
             uform_status_invalid_argument_k, "pool: it has no threads; spawn them before it is borrowed");
-    pthread_mutex_lock(&pools_lock);
+    uform_lock_(&pools_lock);
     struct uform_pool_s *const entry = find_entry(pool);
-    if (entry && !entry->users++) entry->functions = functions;
-    pthread_mutex_unlock(&pools_lock);
+    bool const forked = entry && entry->fork_generation != uform_fork_generation_();
+    if (entry && !forked && !entry->users++) entry->functions = functions;
+    uform_unlock_(&pools_lock);
+    if (forked)
+        return uform_fail_(uform_status_unsupported_k,
+            "pool: its threads stayed in the process that forked; make a new one after fork");
     *joined = entry;
     return entry ? uform_status_ok_k : uform_status_out_of_memory_k;
 }
 
 void uform_pool_leave_(struct uform_pool_s *joined) {
-    pthread_mutex_lock(&pools_lock);
+    uform_lock_(&pools_lock);
     bool const last = !--joined->users;
     struct uform_pool_s **link = &pools;
     while (last && *link != joined) link = &(*link)->next;
     if (last) *link = joined->next;
-    pthread_mutex_unlock(&pools_lock);
+    uform_unlock_(&pools_lock);
     if (last) uform_free_(joined);
 }
 

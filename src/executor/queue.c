@@ -7,20 +7,21 @@
  */
 #include "executor/ram.h"
 
+#include <unistd.h>
+
 #include "base/detail.h"
 #include "executor/mood.h"
 #include "executor/park.h"
-#include "executor/pool.h"
 
 static _Thread_local uform_frame_t const *frames;
 
 static atomic_uint fork_generation;
 static atomic_bool fork_watched;
+static atomic_int leaving_process; ///< its number, once handlers may have been forgotten; zero before
 
 /// Runs in the child, whose only thread is the one that forked.
 static void count_fork(void) {
     atomic_fetch_add(&fork_generation, 1);
-    uform_pools_forget_();
 }
 
 uform_status_t uform_fork_watch_(void) {
@@ -33,7 +34,15 @@ uform_status_t uform_fork_watch_(void) {
     return uform_status_ok_k;
 }
 
+/// A process that ends forgets its handlers, while threads of it may go on forking. From then on its number tells.
+__attribute__((destructor)) static void leave(void) {
+    atomic_store(&leaving_process, (int)getpid());
+}
+
 unsigned uform_fork_generation_(void) {
+    int left = atomic_load_explicit(&leaving_process, memory_order_relaxed);
+    if (left && left != (int)getpid() && atomic_compare_exchange_strong(&leaving_process, &left, (int)getpid()))
+        count_fork();
     return atomic_load_explicit(&fork_generation, memory_order_relaxed);
 }
 

@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -50,6 +51,27 @@ static inline uform_executor_t make_executor(size_t threads) {
 static inline void sleep_ms(long milliseconds) {
     struct timespec const time = {milliseconds / 1000, milliseconds % 1000 * 1000000};
     nanosleep(&time, NULL);
+}
+
+static inline size_t count_threads(void) {
+    size_t count = 0;
+    DIR *const directory = opendir("/proc/self/task");
+    assert_non_null(directory);
+    for (struct dirent const *entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
+    closedir(directory);
+    return count;
+}
+
+/// The threads of this process, once those that were joined are gone for the system, too.
+static inline size_t own_threads(void) {
+    size_t count = count_threads();
+    for (size_t same = 0; same < 3;) {
+        sleep_ms(2);
+        size_t const again = count_threads();
+        same = again == count ? same + 1 : 0;
+        count = again;
+    }
+    return count;
 }
 
 static inline void wait_until(atomic_bool const *flag) {

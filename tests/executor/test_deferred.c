@@ -3,7 +3,6 @@
  */
 #include "executor_test.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -62,15 +61,6 @@ static uform_executor_t make_limited(size_t threads, size_t limit) {
     uform_executor_t executor;
     assert_ok(uform_executor_for_ram(NULL, 0, 0, threads, limit, &executor));
     return executor;
-}
-
-static size_t own_threads(void) {
-    size_t count = 0;
-    DIR *const directory = opendir("/proc/self/task");
-    assert_non_null(directory);
-    for (struct dirent const *entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
-    closedir(directory);
-    return count;
 }
 
 /// With nobody waiting, calls run, in order, on every thread. One thread more than an executor starts with drives them.

@@ -3,7 +3,6 @@
  */
 #include "forkunion_test.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,15 +26,6 @@ static uform_executor_t make_borrowing(void *pool) {
     uform_executor_t executor;
     if (borrow(pool, &executor)) fail_msg("%s", uform_last_detail());
     return executor;
-}
-
-static size_t own_threads(void) {
-    size_t count = 0;
-    DIR *const directory = opendir("/proc/self/task");
-    assert_non_null(directory);
-    for (struct dirent const *entry; (entry = readdir(directory));) count += entry->d_name[0] != '.';
-    closedir(directory);
-    return count;
 }
 
 static void test_arguments(void **state) {
@@ -356,6 +346,7 @@ static void test_fork(void **state) {
         if (uform_call_await(call, -1) != uform_status_unsupported_k) _exit(2);
         uform_call_free(call);
         uform_executor_free(executor);
+        if (borrow(pool, &executor) != uform_status_unsupported_k || executor) _exit(3);
         _exit(0);
     }
     int status = 0;

@@ -5,6 +5,7 @@
  *      test_stress
  *      test_stress exit SEED     acts for a moment and leaves the process without freeing anything
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -48,12 +49,21 @@ static void test_storm(void **state) {
     assert_true(world.calls && world.deferred && world.replaced);
 }
 
-/// Processes that end in the middle of it.
+/// Waits until everybody who has the other end of a pipe is gone. Whether that is so in time.
+static bool await_end(int pipe_end) {
+    struct pollfd descriptor = {.fd = pipe_end, .events = POLLIN};
+    return poll(&descriptor, 1, 500 * patience_seconds_k) == 1;
+}
+
+/// Processes that end in the middle of it, and those that were forked from them.
 static void test_exits(void **state) {
     (void)state;
     for (size_t i = 0; i < exit_count_k; i++) {
+        int ends[2];
+        assert_int_equal(pipe(ends), 0);
         pid_t const child = fork();
         if (!child) {
+            close(ends[0]);
             char text[32];
             snprintf(text, sizeof(text), "%llu", (unsigned long long)(seed + i));
             alarm(patience_seconds_k);
@@ -63,7 +73,11 @@ static void test_exits(void **state) {
             _exit(127);
         }
         int status = -1;
+        close(ends[1]);
         assert_int_equal(waitpid(child, &status, 0), child);
+        if (!await_end(ends[0]))
+            fail_msg("seed %llu: a child of a process that ended hangs", (unsigned long long)(seed + i));
+        close(ends[0]);
         if (status) fail_msg("seed %llu: a process ended with %d", (unsigned long long)(seed + i), status);
     }
 }
