@@ -167,7 +167,8 @@ typedef struct uform_arena_s *uform_arena_t;
  *  @param bytes        Room to begin with; zero for none yet.
  *  @param arena        Receives the arena, NULL on failure. Free it with `uform_arena_free`.
  *
- *  `out_of_memory` when it can't be had. Thread-safe; the arena itself serves one thread at a time.
+ *  `out_of_memory` when it can't be had, `unsupported` when the system doesn't let the process place memory on the
+ *  executor's NUMA nodes. Thread-safe; the arena itself serves one thread at a time.
  */
 UFORM_PUBLIC uform_status_t uform_arena_new_in(
     uform_executor_t executor, size_t bytes, uform_arena_t *arena) UFORM_MUST_CHECK;
