@@ -172,6 +172,7 @@ static uform_status_t parse_number(parser_t *parser, uform_json_t *node) {
     }
     node->kind = uform_json_number_k;
     node->number = node->integer && exact ? (*begin == '-' ? -value : value) : strtod(begin, NULL);
+    node->text = begin, node->length = (size_t)(cursor - begin);
     parser->cursor = cursor;
     return uform_status_ok_k;
 }

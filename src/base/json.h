@@ -38,8 +38,8 @@ typedef struct uform_json_t {
     bool truth;                 ///< of a boolean
     bool integer;               ///< the number was spelled without fraction and exponent
     double number;              ///< of a number; infinite when it overflows
-    char const *text;           ///< of a string: UTF-8, [length], then a NUL
-    size_t length;              ///< bytes of a string; items of an array; members of an object
+    char const *text;           ///< of a string: UTF-8, [length], then a NUL; of a number: its [length] characters
+    size_t length;              ///< bytes of a string or number; items of an array; members of an object
     struct uform_json_t *first; ///< first item or member; NULL without any
     struct uform_json_t *next;  ///< next sibling; NULL at the end
     char const *key;            ///< of an object's member: UTF-8, [key_length], then a NUL; else NULL
