@@ -13,7 +13,8 @@ import sys
 import unicodedata
 
 import tokenizers
-from tokenizers import normalizers, pre_tokenizers
+from charsmap import make_charsmap
+from tokenizers import Regex, normalizers, pre_tokenizers
 
 VERSION = "0.23.3"
 BLOCK = 128
@@ -21,7 +22,11 @@ LIMIT = 0x110000
 HANGUL = range(0xAC00, 0xAC00 + 11172)
 
 # In the order of the flags in unicode.h.
-FLAGS = ("white", "removed", "punctuation", "mark", "chinese", "word", "combining")
+FLAGS = ("white", "removed", "punctuation", "mark", "chinese", "word", "combining", "letter", "number", "numeric")
+
+# In the order of the clusters in unicode.h.
+CLUSTERS = ("other", "control", "extend", "extend_only", "linker", "joiner", "spacing", "prepend", "leading", "vowel", "trailing",
+            "pictographic", "consonant")
 
 
 def code_points():
@@ -39,6 +44,9 @@ def observe_flags():
     chinese = normalizers.BertNormalizer(**{**switches, "handle_chinese_chars": True}).normalize_str
     strip = normalizers.BertNormalizer(**{**switches, "strip_accents": True}).normalize_str
     combining = normalizers.StripAccents().normalize_str
+    removed = lambda pattern: pre_tokenizers.Split(Regex(pattern), "removed").pre_tokenize_str
+    letter, number, regex_white = removed(r"\p{L}"), removed(r"\p{N}"), removed(r"\s")
+    digits = pre_tokenizers.Digits(individual_digits=True).pre_tokenize_str
     result = {}
     for code in code_points():
         c = chr(code)
@@ -49,9 +57,50 @@ def observe_flags():
         cleaned = clean(c)
         assert cleaned in ("", " ", c) and (cleaned != " " or is_white), hex(code)
         assert is_white <= (cleaned in (" ", "")), hex(code)
+        assert is_white == (not regex_white(c)), hex(code)
         bits = (is_white, cleaned == "", is_punctuation, strip(c) == "", chinese(c) == f" {c} ",
-                words("a" + c) == [("a" + c, (0, 2))], combining(c) == "")
+                words("a" + c) == [("a" + c, (0, 2))], combining(c) == "",
+                not letter(c), not number(c), len(digits(between)) == 3)
         result[code] = sum(1 << i for i, bit in enumerate(bits) if bit)
+    return result
+
+
+def observe_clusters():
+    """[code] -> index in CLUSTERS: how it takes part in grapheme clusters, which Precompiled looks at.
+
+    Precompiled replaces all of a cluster of less than six bytes by what its beginning becomes, so a mark that is lost tells that
+    the probe before it began a cluster, and one that is kept that the probe joined what is before. Flags' halves aren't told from
+    others: their clusters are too long to matter."""
+    mark, joiner, virama, ka, vowel, trailing, trade = "\u0301", "\u200d", "\u094d", "\u0915", "\u1161", "\u11a8", "\u2122"
+    probes = {probe: normalizers.Precompiled(make_charsmap({probe: "Z"})).normalize_str
+              for probe in ("a", mark, ka, vowel, trailing, "\u1100", trade)}
+    joins = lambda before, probe: probes[probe](before + probe + mark).endswith(mark)
+    extends = lambda c: probes["a"]("a" + c) == "Z"
+    result = {}
+    for code in code_points():
+        c = chr(code)
+        if extends(c):
+            if c == joiner:
+                kind = "joiner"
+            elif joins(ka + c, ka):
+                kind = "linker"
+            elif joins(ka + c + virama, ka):
+                kind = "extend"
+            else:
+                kind = "extend_only" if joins("\u00a9" + c + joiner, trade) else "spacing"
+        elif joins(c, "a"):
+            kind = "prepend"
+        elif not probes[mark](c + mark + "\u0302").endswith("\u0302"):
+            kind = "control"
+        elif joins(c + joiner, trade):
+            kind = "pictographic"
+        elif joins(c + virama, ka):
+            kind = "consonant"
+        else:
+            kind = {(True, True, False): "leading", (False, True, True): "vowel", (False, False, True): "trailing"}.get(
+                (joins(c, "\u1100"), joins(c, vowel), joins(c, trailing)), "other")
+        if kind != "other" and code not in HANGUL:
+            result[code] = CLUSTERS.index(kind)
     return result
 
 
@@ -128,7 +177,7 @@ def main():
     assert tokenizers.__version__ == VERSION, f"tokenizers=={VERSION} is needed, found {tokenizers.__version__}"
     nfd, nfkd = normalizers.NFD().normalize_str, normalizers.NFKD().normalize_str
     nfc = normalizers.NFC().normalize_str
-    flags = observe_flags()
+    flags, clusters = observe_flags(), observe_clusters()
     canonical = observe_mapping(nfd, HANGUL)
     compatible = observe_mapping(nfkd, HANGUL)
     lower = observe_mapping(normalizers.Lowercase().normalize_str)
@@ -136,7 +185,7 @@ def main():
     compositions = observe_compositions(nfd, nfc, canonical)
 
     pool, records, blocks = Pool(), {}, {}
-    record_of = lambda code: (flags.get(code, 0), classes.get(code, 0), pool.add(canonical.get(code)),
+    record_of = lambda code: (flags.get(code, 0), classes.get(code, 0), clusters.get(code, 0), pool.add(canonical.get(code)),
                               pool.add(compatible.get(code)), pool.add(lower.get(code)))
     index = []
     for start in range(0, LIMIT, BLOCK):

@@ -1,9 +1,10 @@
 /**
  *  A set of byte strings and the question which of them, the longest, begins at a position of a text.
  *
- *  Forward, the set is a trie that is walked from one position. Backward, it is an Aho-Corasick automaton over the
- *  reversed strings: read from the end of the text to its start it knows at every position the longest string that
- *  begins there, in time linear in the text whatever the strings are.
+ *  Forward, the set is a trie that is walked from one position. Backward and finished, it is an Aho-Corasick automaton
+ *  over the reversed strings: read from the end of the text to its start it knows at every position the longest string
+ *  that begins there, in time linear in the text whatever the strings are. Forward and finished, it knows of the
+ *  longest string that ends there.
  *
  *  Memory: nodes are numbered from the root, zero, in the order they are made; an edge is a slot
  *  of an open-addressed table {node << 8 | byte, child}, where child zero means an empty slot.
@@ -27,7 +28,7 @@ typedef struct uform_automaton_t {
     uform_automaton_edge_t *edges; ///< [edge_mask + 1], owned
     size_t edge_mask;
     uint32_t *values;   ///< [node_capacity], owned
-    uint32_t *failures; ///< [node_capacity], owned; of a backward automaton: the node of the longest proper suffix
+    uint32_t *failures; ///< [node_capacity], owned; of a finished automaton: the node of the longest proper suffix
     uint32_t *depths;   ///< [node_capacity], owned; only while it is built
     size_t node_count, node_capacity;
     bool backward;
@@ -37,7 +38,7 @@ typedef struct uform_automaton_t {
 /// an equal one. Fails without memory, or beyond 2^24 nodes.
 uform_status_t uform_automaton_add_(uform_automaton_t *automaton, char const *text, size_t length, uint32_t value);
 
-/// Must follow the last string of a backward automaton. Fails without memory.
+/// Follows the last string, always of a backward automaton. Fails without memory.
 uform_status_t uform_automaton_finish_(uform_automaton_t *automaton);
 void uform_automaton_free_(uform_automaton_t *automaton);
 
@@ -51,7 +52,7 @@ static inline uint32_t uform_automaton_child_(uform_automaton_t const *automaton
     }
 }
 
-/// The next state of a backward automaton that reads the byte before.
+/// The next state of a finished automaton that reads the byte before, or behind if it is forward.
 static inline uint32_t uform_automaton_step_(uform_automaton_t const *automaton, uint32_t node, unsigned char byte) {
     for (;; node = automaton->failures[node]) {
         uint32_t const child = uform_automaton_child_(automaton, node, byte);

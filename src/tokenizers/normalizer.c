@@ -10,6 +10,8 @@
 #include "base/detail.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "tokenizers/charsmap.h"
+#include "tokenizers/span.h"
 #include "tokenizers/unicode.h"
 #include "tokenizers/where.h"
 
@@ -25,12 +27,17 @@ struct uform_normalizer_step_t {
     bool clean;                    ///< drop controls, make white space spaces
     bool space_chinese;            ///< put spaces around Chinese characters
     decomposition_t decomposition; ///< and canonical order, unless none
-    uint8_t dropped;               ///< uform_unicode_flag_t of characters to drop after that
+    uint16_t dropped;              ///< uform_unicode_flag_t of characters to drop after that
     bool lower;                    ///< the library's lowercase, character by character
     char ascii[128];               ///< what an ASCII character becomes
     uint8_t ascii_kept[128];       ///< one, or zero when it is dropped
     char *pattern, *content;       ///< of a replacement: owned
     size_t pattern_length, content_length;
+    uint16_t repeated;       ///< of another replacement: uform_unicode_flag_t of characters, or
+    char repeated_character; ///< the only one
+    size_t repeated_least;   ///< how many in a row are replaced
+    bool strip_left, strip_right;
+    uform_charsmap_t charsmap; ///< owned
 };
 
 /// The most a character becomes: NFKD gives up to eighteen code points, spaces around a Chinese one add two.
@@ -89,7 +96,7 @@ static bool decompose(
 
 static bool run_character(
     uform_normalizer_step_t const *step, uint32_t code_point, uform_marks_t *marks, uform_bytes_t *output) {
-    uint8_t const flags = uform_unicode_record_(code_point)->flags;
+    uint16_t const flags = uform_unicode_record_(code_point)->flags;
     if (step->clean && flags & uform_unicode_removed_k) return true;
     if (step->clean && flags & uform_unicode_white_k) code_point = ' ';
     if (!step->space_chinese || !(flags & uform_unicode_chinese_k)) return decompose(step, code_point, marks, output);
@@ -101,6 +108,11 @@ static bool run_characters(uform_normalizer_step_t const *step, char const *text
     uform_normalizer_work_t *work, uform_bytes_t *output) {
     uform_marks_t *const marks = &work->marks;
     marks->count = 0;
+    if (length) {
+        size_t bytes;
+        uint16_t const flags = uform_unicode_flags_(text, &bytes);
+        work->moved |= (step->clean && flags & uform_unicode_removed_k) || flags & step->dropped;
+    }
     for (size_t done = 0; done < length;) {
         if (!uform_bytes_reserve_(output, length - done + character_bytes_k)) return false;
         if ((unsigned char)text[done] < 0x80) {
@@ -131,18 +143,80 @@ static bool run_composition(uform_normalizer_step_t const *step, char const *tex
     return uform_unicode_append_composed_(output, &work->marks, text, length);
 }
 
+/// Appends what replaces a match of the text. The library says of the first character of what it puts in that it comes
+/// from the last one of the match.
+static bool append_content(uform_normalizer_step_t const *step, char const *text, uform_span_t match,
+    uform_normalizer_work_t *work, uform_bytes_t *output) {
+    size_t bytes;
+    uform_unicode_decode_(text + match.start, &bytes);
+    if (!match.start) work->moved |= !step->content_length || bytes < match.end;
+    return uform_bytes_append_(output, step->content, step->content_length);
+}
+
 static bool run_replacement(uform_normalizer_step_t const *step, char const *text, size_t length,
     uform_normalizer_work_t *work, uform_bytes_t *output) {
-    (void)work;
     for (size_t done = 0; done < length;) {
         char const *const found = memmem(text + done, length - done, step->pattern, step->pattern_length);
         size_t const before = found ? (size_t)(found - text) - done : length - done;
         if (!uform_bytes_append_(output, text + done, before)) return false;
         if (!found) break;
-        if (!uform_bytes_append_(output, step->content, step->content_length)) return false;
-        done += before + step->pattern_length;
+        uform_span_t const match = {done + before, done + before + step->pattern_length};
+        if (!append_content(step, text, match, work, output)) return false;
+        done = match.end;
     }
     return true;
+}
+
+static bool is_repeated(uform_normalizer_step_t const *step, char const *text, size_t *bytes) {
+    uint16_t const flags = uform_unicode_flags_(text, bytes);
+    return step->repeated ? (flags & step->repeated) != 0 : *text == step->repeated_character;
+}
+
+static bool run_repeated(uform_normalizer_step_t const *step, char const *text, size_t length,
+    uform_normalizer_work_t *work, uform_bytes_t *output) {
+    size_t done = 0, bytes;
+    while (done < length) {
+        uform_span_t run = {done, done};
+        size_t count = 0;
+        for (; run.end < length && is_repeated(step, text + run.end, &bytes); run.end += bytes) ++count;
+        done = run.end;
+        if (count && count >= step->repeated_least) {
+            if (!append_content(step, text, run, work, output)) return false;
+            continue;
+        }
+        // What isn't in a run is copied up to the next one.
+        while (done < length && !is_repeated(step, text + done, &bytes)) done += bytes;
+        if (!uform_bytes_append_(output, text + run.start, done - run.start)) return false;
+    }
+    return true;
+}
+
+static bool run_strip(uform_normalizer_step_t const *step, char const *text, size_t length,
+    uform_normalizer_work_t *work, uform_bytes_t *output) {
+    size_t start = 0, end = length, bytes;
+    while (step->strip_left && start < end && uform_unicode_flags_(text + start, &bytes) & uform_unicode_white_k)
+        start += bytes;
+    while (step->strip_right && end > start) {
+        size_t const last = uform_unicode_before_(text, end);
+        if (!(uform_unicode_flags_(text + last, &bytes) & uform_unicode_white_k)) break;
+        end = last;
+    }
+    work->moved |= start > 0;
+    return uform_bytes_append_(output, text + start, end - start);
+}
+
+static bool run_prepend(uform_normalizer_step_t const *step, char const *text, size_t length,
+    uform_normalizer_work_t *work, uform_bytes_t *output) {
+    (void)work;
+    if (!length) return true;
+    return uform_bytes_append_(output, step->content, step->content_length) &&
+           uform_bytes_append_(output, text, length);
+}
+
+static bool run_charsmap(uform_normalizer_step_t const *step, char const *text, size_t length,
+    uform_normalizer_work_t *work, uform_bytes_t *output) {
+    (void)work;
+    return uform_charsmap_append_(&step->charsmap, text, length, output);
 }
 
 bool uform_normalizer_run_(uform_normalizer_t const *normalizer, char const *text, size_t length,
@@ -150,6 +224,7 @@ bool uform_normalizer_run_(uform_normalizer_t const *normalizer, char const *tex
     uform_bytes_t *output = &work->bytes[0];
     output->length = 0;
     *result = output;
+    work->moved = false;
     // Even without steps there is a copy, because what follows reads a few bytes beyond the end.
     if (!normalizer->count) return uform_bytes_append_(output, text, length) && uform_bytes_reserve_(output, 1);
     for (size_t i = 0; i < normalizer->count; ++i) {
@@ -212,40 +287,131 @@ static uform_status_t read_bert(uform_json_t const *json, uform_where_t const *w
     return append_step(normalizer, where, step);
 }
 
-enum { growth_limit_k = 64 };
+static void free_step(uform_normalizer_step_t *step) {
+    uform_free_(step->pattern);
+    uform_free_(step->content);
+    uform_charsmap_free_(&step->charsmap);
+}
+
+/// Appends a step, or frees what it owns.
+static uform_status_t append_owning(
+    uform_normalizer_t *normalizer, uform_where_t const *where, uform_normalizer_step_t step) {
+    uform_status_t const status = append_step(normalizer, where, step);
+    if (status != uform_status_ok_k) free_step(&step);
+    return status;
+}
+
+/// Replacements that multiply each other would turn a few bytes into more than any memory.
+static uform_status_t check_growth(
+    uform_normalizer_t *normalizer, uform_where_t const *where, char const *key, size_t longer, size_t shorter) {
+    enum { growth_limit_k = 64 };
+    normalizer->growth *= longer > shorter ? (longer + shorter - 1) / shorter : 1;
+    if (normalizer->growth <= growth_limit_k) return uform_status_ok_k;
+    return uform_fail_(uform_status_unsupported_k,
+        "%s: %s: expected replacements to make a text at most %d times longer", where->text, key, (int)growth_limit_k);
+}
+
+/// What regular expressions of replacements look for: runs of one character, or of all with a flag.
+static struct {
+    char const *expression;
+    uint16_t repeated;
+    char character;
+    size_t least;
+} const repetitions[] = {
+    {" {2,}", 0, ' ', 2},
+    {" +", 0, ' ', 1},
+    {"\\s+", uform_unicode_white_k, 0, 1},
+    {"\\s{2,}", uform_unicode_white_k, 0, 2},
+};
+
+static uform_status_t read_expression(
+    uform_json_t const *expression, uform_where_t const *where, uform_normalizer_step_t *step) {
+    for (size_t i = 0; i < sizeof(repetitions) / sizeof(*repetitions); ++i) {
+        if (!uform_json_equals_(expression, repetitions[i].expression)) continue;
+        step->run = run_repeated;
+        step->repeated = repetitions[i].repeated, step->repeated_character = repetitions[i].character;
+        step->repeated_least = repetitions[i].least;
+        return uform_status_ok_k;
+    }
+    if (expression->kind != uform_json_string_k)
+        return uform_json_unexpected_(where->text, "pattern.Regex", "a string", expression);
+    char found[200];
+    return uform_fail_(uform_status_unsupported_k,
+        "%s: pattern.Regex: expected one of \" {2,}\", \" +\", \"\\s+\" and \"\\s{2,}\", found %s", where->text,
+        uform_json_describe_(expression, found, sizeof(found)));
+}
+
+static char *copied(char const *text, size_t length) {
+    char *copy = uform_allocate_(length, 1);
+    if (copy && length) memcpy(copy, text, length);
+    return copy;
+}
 
 static uform_status_t read_replace(
     uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
     uform_json_t const *pattern = NULL;
     char const *content = NULL, *wanted = NULL;
     size_t content_length = 0, wanted_length = 0;
+    uform_normalizer_step_t step = {.run = run_replacement};
     uform_status_t status =
         uform_json_string_(json, where->text, "content", uform_json_required_k, &content, &content_length);
     if (status != uform_status_ok_k) return status;
     status = uform_json_member_(json, where->text, "pattern", uform_json_object_k, uform_json_required_k, &pattern);
     if (status != uform_status_ok_k) return status;
-    if (uform_json_find_(pattern, "Regex"))
-        return uform_fail_(uform_status_unsupported_k, "%s: pattern.Regex: expected a String instead", where->text);
-    status = uform_json_string_(pattern, where->text, "String", uform_json_required_k, &wanted, &wanted_length);
+    uform_json_t const *const expression = uform_json_find_(pattern, "Regex");
+    if (expression) status = read_expression(expression, where, &step);
+    else status = uform_json_string_(pattern, where->text, "String", uform_json_required_k, &wanted, &wanted_length);
     if (status != uform_status_ok_k) return status;
-    if (!wanted_length)
+    if (!expression && !wanted_length)
         return uform_json_unexpected_(where->text, "pattern.String", "some text", uform_json_find_(pattern, "String"));
-    // Replacements that multiply each other would turn a few bytes into more than any memory.
-    normalizer->growth *= content_length > wanted_length ? (content_length + wanted_length - 1) / wanted_length : 1;
-    if (normalizer->growth > growth_limit_k)
-        return uform_fail_(uform_status_unsupported_k,
-            "%s: content: expected replacements to make a text at most %d times longer", where->text,
-            (int)growth_limit_k);
-    uform_normalizer_step_t step = {
-        .run = run_replacement, .pattern_length = wanted_length, .content_length = content_length};
-    step.pattern = uform_allocate_(wanted_length, 1);
-    step.content = step.pattern ? uform_allocate_(content_length, 1) : NULL;
-    if (step.content) {
-        memcpy(step.pattern, wanted, wanted_length);
-        memcpy(step.content, content, content_length);
-        status = append_step(normalizer, where, step);
-    } else status = uform_status_out_of_memory_k;
-    if (status != uform_status_ok_k) uform_free_(step.pattern), uform_free_(step.content);
+    status =
+        check_growth(normalizer, where, "content", content_length, expression ? step.repeated_least : wanted_length);
+    if (status != uform_status_ok_k) return status;
+    step.pattern_length = wanted_length, step.content_length = content_length;
+    step.pattern = copied(wanted, wanted_length);
+    step.content = step.pattern ? copied(content, content_length) : NULL;
+    if (step.content) return append_owning(normalizer, where, step);
+    free_step(&step);
+    return uform_status_out_of_memory_k;
+}
+
+static uform_status_t read_prepend(
+    uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
+    enum { prepend_limit_k = 16 }; // every part of a text between added tokens gets it
+    uform_normalizer_step_t step = {.run = run_prepend};
+    char const *content = NULL;
+    uform_status_t const status =
+        uform_json_string_(json, where->text, "prepend", uform_json_required_k, &content, &step.content_length);
+    if (status != uform_status_ok_k) return status;
+    if (step.content_length > prepend_limit_k)
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: prepend: expected at most %d bytes", where->text, (int)prepend_limit_k);
+    step.content = copied(content, step.content_length);
+    return step.content ? append_owning(normalizer, where, step) : uform_status_out_of_memory_k;
+}
+
+static uform_status_t read_strip(uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
+    uform_normalizer_step_t step = {.run = run_strip};
+    uform_status_t status =
+        uform_json_boolean_(json, where->text, "strip_left", uform_json_required_k, &step.strip_left);
+    if (status != uform_status_ok_k) return status;
+    status = uform_json_boolean_(json, where->text, "strip_right", uform_json_required_k, &step.strip_right);
+    return status == uform_status_ok_k ? append_step(normalizer, where, step) : status;
+}
+
+static uform_status_t read_precompiled(
+    uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
+    enum { usual_bytes_k = 3 }; // of the characters that become longer
+    uform_normalizer_step_t step = {.run = run_charsmap};
+    char const *text = NULL;
+    size_t length = 0;
+    uform_status_t status =
+        uform_json_string_(json, where->text, "precompiled_charsmap", uform_json_required_k, &text, &length);
+    if (status == uform_status_ok_k) status = uform_charsmap_load_(text, length, where->text, &step.charsmap);
+    if (status == uform_status_ok_k)
+        status = check_growth(normalizer, where, "precompiled_charsmap", step.charsmap.longest, usual_bytes_k);
+    if (status == uform_status_ok_k) return append_owning(normalizer, where, step);
+    free_step(&step);
     return status;
 }
 
@@ -262,6 +428,9 @@ static struct {
     {.type = "BertNormalizer", .read = read_bert},
     {.type = "Sequence", .read = read_sequence},
     {.type = "Replace", .read = read_replace},
+    {.type = "Precompiled", .read = read_precompiled},
+    {.type = "Prepend", .read = read_prepend},
+    {.type = "Strip", .read = read_strip},
     {.type = "Lowercase", .step = {.run = run_characters, .lower = true}},
     {.type = "StripAccents", .step = {.run = run_characters, .dropped = uform_unicode_combining_k}},
     {.type = "NFD", .step = {.run = run_characters, .decomposition = decomposition_canonical_k}},
@@ -328,10 +497,7 @@ uform_status_t uform_normalizer_load_(
 }
 
 void uform_normalizer_free_(uform_normalizer_t *normalizer) {
-    for (size_t i = 0; i < normalizer->count; ++i) {
-        uform_free_(normalizer->steps[i].pattern);
-        uform_free_(normalizer->steps[i].content);
-    }
+    for (size_t i = 0; i < normalizer->count; ++i) free_step(&normalizer->steps[i]);
     uform_free_(normalizer->steps);
     *normalizer = (uform_normalizer_t){0};
 }

@@ -22,6 +22,7 @@ typedef struct uform_normalizer_t {
 typedef struct uform_normalizer_work_t {
     uform_bytes_t bytes[2]; ///< the results of every other step
     uform_marks_t marks;
+    bool moved; ///< the result doesn't begin with what the text's first character became
 } uform_normalizer_work_t;
 
 /// Reads the value of the key `normalizer`, NULL or null for none. `path` names the file in details. `lower_case` puts

@@ -131,6 +131,13 @@ static uform_status_t read_roberta(uform_json_t const *json, uform_where_t const
 static uform_status_t read_sequence(uform_json_t const *json, uform_where_t const *where,
     uform_post_processor_t const *before, uform_post_processor_t *processor);
 
+/// It only moves offsets, which nobody sees.
+static uform_status_t read_byte_level(uform_json_t const *json, uform_where_t const *where,
+    uform_post_processor_t const *before, uform_post_processor_t *processor) {
+    (void)json, (void)where;
+    return append_template(processor, before) ? uform_status_ok_k : uform_status_out_of_memory_k;
+}
+
 /// The kinds of post-processors: each builds a template from its keys and the template `before` it.
 static struct {
     char const *type;
@@ -140,6 +147,7 @@ static struct {
     {"TemplateProcessing", read_template},
     {"BertProcessing", read_bert},
     {"RobertaProcessing", read_roberta},
+    {"ByteLevel", read_byte_level},
     {"Sequence", read_sequence},
 };
 

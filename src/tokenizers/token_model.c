@@ -7,7 +7,9 @@
 #include "tokenizers/where.h"
 
 static uform_token_model_kind_t const *const kinds[] = {
+    &uform_token_model_bpe_,
     &uform_token_model_wordpiece_,
+    &uform_token_model_unigram_,
 };
 
 enum { kinds_count_k = sizeof(kinds) / sizeof(*kinds) };

@@ -36,6 +36,8 @@ typedef struct uform_token_model_t {
 } uform_token_model_t;
 
 extern uform_token_model_kind_t const uform_token_model_wordpiece_;
+extern uform_token_model_kind_t const uform_token_model_bpe_;
+extern uform_token_model_kind_t const uform_token_model_unigram_;
 
 uform_status_t uform_token_model_load_(uform_json_t const *json, char const *path, uform_token_model_t *model);
 void uform_token_model_free_(uform_token_model_t *model);

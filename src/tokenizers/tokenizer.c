@@ -30,6 +30,7 @@ typedef struct uform_tokenize_work_t {
     uform_bytes_t text;
     uform_token_search_t searches[2]; ///< of raw and of normalized tokens
     uform_normalizer_work_t normalizer;
+    uform_words_work_t words;
     uform_ids_t scratch; ///< the model's
     uform_ids_t body;    ///< ids without the template
     uform_ids_t ids;     ///< behind the buffer's, as are the types
@@ -141,20 +142,21 @@ static bool prepare(
 }
 
 /// Appends the ids of a part of normalized text without added tokens; stops once there are more than `enough` in all.
-static bool append_words(
-    uform_tokenizer_t tokenizer, char const *text, uform_span_t part, size_t enough, uform_tokenize_work_t *work) {
+/// `first` says that the text begins with it.
+static bool append_words(uform_tokenizer_t tokenizer, char const *text, uform_span_t part, bool first, size_t enough,
+    uform_tokenize_work_t *work) {
     uform_token_model_t const model = tokenizer->model;
     uform_words_t words;
-    uform_span_t word;
-    uform_words_begin_(&words, text, part);
-    while (work->body.count <= enough && uform_words_next_(&tokenizer->pre_tokenizer, &words, &word))
-        if (!model.kind->split(model.state, text + word.start, word.end - word.start, &work->scratch, &work->body))
-            return false;
-    return true;
+    char const *word;
+    size_t length;
+    uform_words_begin_(&words, text, part, first, &work->words);
+    while (work->body.count <= enough && uform_words_next_(&tokenizer->pre_tokenizer, &words, &word, &length))
+        if (!model.kind->split(model.state, word, length, &work->scratch, &work->body)) return false;
+    return !words.failed;
 }
 
 /// Appends the ids of a part of the text without raw added tokens.
-static bool append_part(uform_tokenizer_t tokenizer, char const *text, size_t length,
+static bool append_part(uform_tokenizer_t tokenizer, char const *text, size_t length, bool first,
     uform_tokenize_options_t const *options, size_t enough, uform_tokenize_work_t *work) {
     uform_bytes_t const *normal;
     if (!uform_normalizer_run_(&tokenizer->normalizer, text, length, &work->normalizer, &normal)) return false;
@@ -165,7 +167,9 @@ static bool append_part(uform_tokenizer_t tokenizer, char const *text, size_t le
     uint32_t id;
     while (work->body.count <= enough && uform_token_search_next_(&tokenizer->added, normal->data, normal->length,
                                              options->literal_specials, search, &part, &is_token, &id))
-        if (!(is_token ? uform_ids_push_(&work->body, id) : append_words(tokenizer, normal->data, part, enough, work)))
+        if (!(is_token ? uform_ids_push_(&work->body, id)
+                       : append_words(tokenizer, normal->data, part, first && !part.start && !work->normalizer.moved,
+                             enough, work)))
             return false;
     return true;
 }
@@ -180,7 +184,8 @@ static bool append_text(uform_tokenizer_t tokenizer, char const *text, size_t le
     while (work->body.count <= enough && uform_token_search_next_(&tokenizer->added, text, length,
                                              options->literal_specials, search, &part, &is_token, &id))
         if (!(is_token ? uform_ids_push_(&work->body, id)
-                       : append_part(tokenizer, text + part.start, part.end - part.start, options, enough, work)))
+                       : append_part(
+                             tokenizer, text + part.start, part.end - part.start, !part.start, options, enough, work)))
             return false;
     return true;
 }
@@ -252,6 +257,7 @@ void uform_tokenize_buffer_free_(uform_tokenize_buffer_t *buffer) {
         uform_bytes_free_(&work->text);
         for (size_t i = 0; i < 2; ++i) uform_token_search_free_(&work->searches[i]);
         uform_normalizer_work_free_(&work->normalizer);
+        uform_words_work_free_(&work->words);
         uform_ids_free_(&work->scratch);
         uform_ids_free_(&work->body);
         uform_ids_free_(&work->ids);

@@ -22,11 +22,33 @@ typedef enum uform_unicode_flag_t {
     uform_unicode_chinese_k = 1 << 4,     ///< gets spaces around it by handle_chinese_chars
     uform_unicode_word_k = 1 << 5,        ///< `\w` of the library's regular expressions
     uform_unicode_combining_k = 1 << 6,   ///< dropped by the StripAccents normalizer
+    uform_unicode_letter_k = 1 << 7,      ///< `\p{L}` of the library's regular expressions
+    uform_unicode_number_k = 1 << 8,      ///< `\p{N}` of them
+    uform_unicode_numeric_k = 1 << 9,     ///< found by the Digits pre-tokenizer
 } uform_unicode_flag_t;
 
+/// How a character takes part in grapheme clusters. Halves of flags count as others: nothing asks for what they join. In
+/// the order of CLUSTERS in tools/unicode_tables.py.
+typedef enum uform_unicode_cluster_t {
+    uform_unicode_cluster_other_k, ///< Hangul syllables, too
+    uform_unicode_cluster_control_k,
+    uform_unicode_cluster_extend_k,
+    uform_unicode_cluster_extend_only_k, ///< ends the search for what consonants join across
+    uform_unicode_cluster_linker_k,      ///< extends, and joins consonants
+    uform_unicode_cluster_joiner_k,
+    uform_unicode_cluster_spacing_k,
+    uform_unicode_cluster_prepend_k,
+    uform_unicode_cluster_leading_k,
+    uform_unicode_cluster_vowel_k,
+    uform_unicode_cluster_trailing_k,
+    uform_unicode_cluster_pictographic_k,
+    uform_unicode_cluster_consonant_k,
+} uform_unicode_cluster_t;
+
 typedef struct uform_unicode_record_t {
-    uint8_t flags;           ///< of uform_unicode_flag_t
+    uint16_t flags;          ///< of uform_unicode_flag_t
     uint8_t combining_class; ///< canonical combining class
+    uint8_t cluster;         ///< of uform_unicode_cluster_t
     uint16_t canonical;      ///< NFD, Hangul syllables aside: an offset into the pool, or zero
     uint16_t compatible;     ///< NFKD, likewise
     uint16_t lower;          ///< the library's lowercase, likewise
@@ -68,7 +90,7 @@ static inline size_t uform_unicode_before_(char const *text, size_t end) {
 }
 
 /// Flags of the character at `text`, and its length in bytes.
-static inline uint8_t uform_unicode_flags_(char const *text, size_t *length) {
+static inline uint16_t uform_unicode_flags_(char const *text, size_t *length) {
     return uform_unicode_record_(uform_unicode_decode_(text, length))->flags;
 }
 

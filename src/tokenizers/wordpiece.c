@@ -11,9 +11,9 @@
 #include "base/detail.h"
 #include "base/memory.h"
 #include "tokenizers/automaton.h"
-#include "tokenizers/identifier.h"
 #include "tokenizers/token_map.h"
 #include "tokenizers/token_model.h"
+#include "tokenizers/vocabulary.h"
 
 typedef struct piece_t {
     uint32_t id;
@@ -52,29 +52,6 @@ static bool recognize(uform_json_t const *json) {
     return uform_json_find_(json, "continuing_subword_prefix") && uform_json_find_(json, "max_input_chars_per_word");
 }
 
-/// Reads the tokens into the map alone, where of equal ones the last counts.
-static uform_status_t read_vocabulary(wordpiece_t *model, uform_json_t const *json, char const *where) {
-    uform_json_t const *vocabulary = NULL;
-    uform_status_t const status =
-        uform_json_member_(json, where, "vocab", uform_json_object_k, uform_json_required_k, &vocabulary);
-    if (status != uform_status_ok_k) return status;
-    for (uform_json_t const *entry = vocabulary->first; entry; entry = entry->next) {
-        uint32_t id;
-        if (!uform_identifier_read_(entry, &id)) {
-            char key[160];
-            uform_json_t const name = {.kind = uform_json_string_k, .text = entry->key, .length = entry->key_length};
-            char found[96];
-            return uform_fail_(uform_status_malformed_k,
-                "%s.vocab: %s: expected " UFORM_IDENTIFIER_EXPECTED_ ", found %s", where,
-                uform_json_describe_(&name, key, sizeof(key)), uform_json_describe_(entry, found, sizeof(found)));
-        }
-        if (!uform_token_map_set_(&model->tokens, entry->key, entry->key_length, id))
-            return uform_status_out_of_memory_k;
-        if (id > model->largest_id) model->largest_id = id;
-    }
-    return uform_status_ok_k;
-}
-
 static uform_status_t build_automata(wordpiece_t *model, char const *prefix, size_t prefix_length) {
     model->pieces = uform_allocate_(2 * model->tokens.count, sizeof(*model->pieces));
     if (!model->pieces) return uform_status_out_of_memory_k;
@@ -107,13 +84,11 @@ static uform_status_t read_model(wordpiece_t *model, uform_json_t const *json, c
     status = uform_json_size_(
         json, where, "max_input_chars_per_word", 0, (size_t)1 << 53, uform_json_required_k, &model->max_characters);
     if (status != uform_status_ok_k) return status;
-    status = read_vocabulary(model, json, where);
+    status = uform_vocabulary_read_(json, where, &model->tokens, &model->largest_id);
     if (status != uform_status_ok_k) return status;
-    uform_bytes_t name = {0};
-    bool const copied = uform_bytes_append_(&name, unknown, unknown_length) && uform_bytes_reserve_(&name, 1);
-    bool const known = copied && find_token(model, name.data, name.length, &model->unknown_id);
-    uform_bytes_free_(&name);
-    if (!copied) return uform_status_out_of_memory_k;
+    bool known;
+    if (!uform_vocabulary_find_(&model->tokens, unknown, unknown_length, &model->unknown_id, &known))
+        return uform_status_out_of_memory_k;
     if (!known)
         return uform_json_unexpected_(
             where, "unk_token", "a token of the vocabulary", uform_json_find_(json, "unk_token"));

@@ -33,6 +33,8 @@ static struct {
 static unsigned char const bytes[] = {0x61, 0x41, 0x20, 0x41, 0x20, 0xC2, 0xC3, 0xE0, 0xE1, 0xE2, 0xEC, 0xED, 0xEE,
     0xF0, 0xF1, 0xF3, 0xF4, 0xF5, 0xFF, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xA9, 0xBF, 0xAD};
 
+static char const *digests; ///< the golden file
+
 static size_t random_text(uint64_t *state, char *text) {
     enum { ranges_count_k = sizeof(ranges) / sizeof(*ranges) };
     size_t const count = random_below(state, 25);
@@ -87,7 +89,7 @@ static void check_digest(uform_json_t const *run, uform_json_t const *digest, si
 
 static void every_code_point(void **state) {
     (void)state;
-    uform_json_document_t document = golden_open("digests.json");
+    uform_json_document_t document = golden_open(digests);
     char *const text = malloc((size_t)sweep_chunk_k * 64);
     assert_non_null(text);
     for (uform_json_t const *run = uform_json_find_(document.root, "sweeps")->first; run; run = run->next) {
@@ -112,7 +114,7 @@ static void every_code_point(void **state) {
 }
 
 static void check_random(char const *key, size_t (*make)(uint64_t *state, char *text)) {
-    uform_json_document_t document = golden_open("digests.json");
+    uform_json_document_t document = golden_open(digests);
     for (uform_json_t const *run = uform_json_find_(document.root, key)->first; run; run = run->next) {
         uform_tokenizer_t tokenizer = golden_run_tokenizer(run);
         uform_tokenize_options_t const options = golden_options(run);
@@ -145,7 +147,8 @@ static void random_invalid_bytes(void **state) {
     check_random("bytes", random_bytes);
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    digests = count > 1 ? arguments[1] : "digests.json";
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(every_code_point),
         cmocka_unit_test(random_texts),

@@ -10,7 +10,7 @@
 
 #include "faults/allocation.h"
 
-static char const json[] =
+static char const wordpiece[] =
     "{\"added_tokens\":[{\"id\":1,\"content\":\"[X]\",\"special\":true,\"single_word\":false,\"lstrip\":true,"
     "\"rstrip\":true,\"normalized\":false},{\"id\":7,\"content\":\"\u00c9\",\"special\":false,\"single_word\":true,"
     "\"lstrip\":true,\"rstrip\":true,\"normalized\":true}],"
@@ -23,6 +23,21 @@ static char const json[] =
     "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],\"special_tokens\":{\"c\":{\"id\":\"c\",\"ids\":[1,2]}}}]},"
     "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","
     "\"max_input_chars_per_word\":100,\"vocab\":{\"[UNK]\":0,\"a\":1,\"##b\":2,\"ab\":3,\"##ba\":4}}}";
+
+// Long replacements and words make every buffer grow.
+#define SUBWORDS(model)                                                                                                \
+    "{\"added_tokens\":[{\"id\":1,\"content\":\"[X]\",\"special\":true,\"single_word\":false,\"lstrip\":true,"         \
+    "\"rstrip\":true,\"normalized\":false}],\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":"         \
+    "\"Precompiled\",\"precompiled_charsmap\":\"BAAAAAAAAAA=\"},{\"type\":\"Prepend\",\"prepend\":\"a\"},"             \
+    "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\" \"},{\"type\":\"Strip\",\"strip_left\":"   \
+    "true,\"strip_right\":true}]},\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":"              \
+    "\"Metaspace\",\"replacement\":\"_\"},{\"type\":\"ByteLevel\",\"add_prefix_space\":true}]},\"model\":" model "}"
+
+static char const bpe[] =
+    SUBWORDS("{\"type\":\"BPE\",\"unk_token\":\"?\",\"continuing_subword_prefix\":\"#\",\"end_of_word_suffix\":\"/\","
+             "\"byte_fallback\":true,\"vocab\":{\"?\":0,\"a\":1,\"#b\":2,\"ab\":3,\"#a/\":4},\"merges\":[\"a #b\"]}");
+static char const unigram[] = SUBWORDS("{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"?\",0],"
+                                       "[\"a\",-1],[\"ab\",-3],[\"b\",-1],[\"<0xC4>\",-1],[\"<0xA0>\",-1]]}");
 
 static void loading_survives_every_failure(void **state) {
     char const *const path = *state;
@@ -77,10 +92,10 @@ static void running_survives_every_failure(void **state) {
     uform_tokenizer_free_(tokenizer);
 }
 
-int main(void) {
+static int check_file(char const *json, size_t length) {
     char path[] = "/tmp/uform_tokenizer_faults_XXXXXX";
     int const descriptor = mkstemp(path);
-    if (descriptor < 0 || write(descriptor, json, sizeof(json) - 1) != (ssize_t)(sizeof(json) - 1)) return 1;
+    if (descriptor < 0 || write(descriptor, json, length) != (ssize_t)length) return 1;
     close(descriptor);
     struct CMUnitTest const tests[] = {
         cmocka_unit_test_prestate(loading_survives_every_failure, path),
@@ -89,4 +104,9 @@ int main(void) {
     int const failures = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
     return failures;
+}
+
+int main(void) {
+    return check_file(wordpiece, sizeof(wordpiece) - 1) + check_file(bpe, sizeof(bpe) - 1) +
+           check_file(unigram, sizeof(unigram) - 1);
 }

@@ -10,6 +10,11 @@ static void texts_get_the_library_s_ids(void **state) {
     check_cases("cases.json", NULL);
 }
 
+static void subwords_get_the_library_s_ids(void **state) {
+    (void)state;
+    check_cases("subword_cases.json", NULL);
+}
+
 static void tokens_are_found_by_content(void **state) {
     (void)state;
     uform_tokenizer_t tokenizer = golden_tokenizer("overlaps", false);
@@ -71,6 +76,7 @@ static void truncation_is_told_and_needs_room_for_specials(void **state) {
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(texts_get_the_library_s_ids),
+        cmocka_unit_test(subwords_get_the_library_s_ids),
         cmocka_unit_test(tokens_are_found_by_content),
         cmocka_unit_test(counts_and_limits_are_told),
         cmocka_unit_test(truncation_is_told_and_needs_room_for_specials),

@@ -100,6 +100,58 @@ static void any_long_text_takes_linear_time(void **state) {
     }
 }
 
+/// Words of a million letters and more, and a vocabulary in which every beginning of a long piece is a piece.
+static void long_texts_of_subwords_take_about_linear_time(void **state) {
+    (void)state;
+    static char const *const units[] = {"a", "ab", "\u65e5", " ", "\u0301", "\xFF", "\n ", "a\u0301",
+        "The quick brown fox. ", "<s>", "' s", "1", "\u2581", "\u1100\u1161"};
+    static char const *const variants[] = {
+        "gpt2", "bytes_whole", "llama3", "clip", "llama2", "prefixed", "xlmr_newer", "whole", "left"};
+    uform_tokenize_options_t const options = {0};
+    for (size_t v = 0; v < sizeof(variants) / sizeof(*variants); ++v) {
+        uform_tokenizer_t tokenizer = golden_tokenizer(variants[v], false);
+        uform_tokenize_buffer_t buffer = {0};
+        for (size_t u = 0; u < sizeof(units) / sizeof(*units); ++u) {
+            size_t length;
+            char *const text = repeated(units[u], &length);
+            assert_int_equal(uform_tokenizer_run_(tokenizer, text, length / 32, &options, &buffer), uform_status_ok_k);
+            free(text);
+        }
+        uform_tokenize_buffer_free_(&buffer);
+        uform_tokenizer_free_(tokenizer);
+    }
+}
+
+static void pieces_that_begin_alike_take_bounded_time(void **state) {
+    (void)state;
+    enum { long_piece_k = 100000, pieces_k = 300 };
+    char *const json = malloc(long_piece_k + pieces_k * (pieces_k + 20) + 1000);
+    assert_non_null(json);
+    char *end = json + sprintf(json, "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"?\",-9],[\"");
+    memset(end, 'a', long_piece_k);
+    end += long_piece_k;
+    end = stpcpy(end, "!\",-1]");
+    for (size_t i = 1; i <= pieces_k; ++i) {
+        end = stpcpy(end, ",[\"");
+        memset(end, 'a', i);
+        end = stpcpy(end + i, "\",-2]");
+    }
+    end = stpcpy(end, "]}}");
+    uform_tokenizer_t tokenizer;
+    if (tokenizer_from_text(json, (size_t)(end - json), false, &tokenizer)) fail_msg("%s", uform_last_detail());
+    free(json);
+    uform_tokenize_options_t const options = {0};
+    uform_tokenize_buffer_t buffer = {0};
+    size_t length;
+    char *const text = repeated("a", &length);
+    length = length / 32 / pieces_k * pieces_k;
+    assert_int_equal(uform_tokenizer_run_(tokenizer, text, length, &options, &buffer), uform_status_ok_k);
+    assert_int_equal(buffer.count, length / pieces_k);
+    free(text);
+    uform_tokenize_buffer_free_(&buffer);
+    uform_tokenizer_free_(tokenizer);
+}
+
 /// Added tokens that are the beginnings of one very long one, and tokens made of the white space others strip.
 static void added_tokens_take_linear_time(void **state) {
     (void)state;
@@ -169,6 +221,8 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(long_words_take_linear_time),
         cmocka_unit_test(any_long_text_takes_linear_time),
+        cmocka_unit_test(long_texts_of_subwords_take_about_linear_time),
+        cmocka_unit_test(pieces_that_begin_alike_take_bounded_time),
         cmocka_unit_test(added_tokens_take_linear_time),
         cmocka_unit_test(threads_share_a_tokenizer),
     };

@@ -27,23 +27,33 @@ static char *read_golden(char const *name, size_t *length) {
     return text;
 }
 
+/// Writes a tokenizer.json in which "@name" stands for the golden file name.json.
+static void write_spliced(FILE *file, char const *text, size_t length) {
+    static char const mark[] = "\"@";
+    for (size_t done = 0; done < length;) {
+        char const *const found = memmem(text + done, length - done, mark, sizeof(mark) - 1);
+        size_t const before = found ? (size_t)(found - text) - done : length - done;
+        fwrite(text + done, 1, before, file);
+        if (!found) return;
+        char const *const name = found + sizeof(mark) - 1, *const end = strchr(name, '"');
+        assert_non_null(end);
+        char path[128];
+        size_t spliced_length;
+        snprintf(path, sizeof(path), "%.*s.json", (int)(end - name), name);
+        char *const spliced = read_golden(path, &spliced_length);
+        fwrite(spliced, 1, spliced_length, file);
+        free(spliced);
+        done = (size_t)(end + 1 - text);
+    }
+}
+
 uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_case, uform_tokenizer_t *tokenizer) {
-    static char const mark[] = "\"@vocabulary\"";
     char path[] = "/tmp/uform_tokenizer_XXXXXX";
     int const descriptor = mkstemp(path);
     assert_true(descriptor >= 0);
     FILE *file = fdopen(descriptor, "w");
     assert_non_null(file);
-    char const *const found = memmem(text, length, mark, sizeof(mark) - 1);
-    size_t const before = found ? (size_t)(found - text) : length;
-    fwrite(text, 1, before, file);
-    if (found) {
-        size_t vocabulary_length;
-        char *const vocabulary = read_golden("vocabulary.json", &vocabulary_length);
-        fwrite(vocabulary, 1, vocabulary_length, file);
-        fwrite(found + sizeof(mark) - 1, 1, length - before - (sizeof(mark) - 1), file);
-        free(vocabulary);
-    }
+    write_spliced(file, text, length);
     assert_int_equal(fclose(file), 0);
     uform_status_t const status = uform_tokenizer_load_(path, lower_case, tokenizer);
     unlink(path);
@@ -52,11 +62,15 @@ uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_c
 
 /// Variants are written one after the other as `"name":{...}`, and names are followed by braces nowhere else.
 uform_tokenizer_t golden_tokenizer(char const *variant, bool lower_case) {
-    size_t length;
-    char *const text = read_golden("variants.json", &length);
-    char key[64];
+    static char const *const files[] = {"variants.json", "subword_variants.json"};
+    char key[64], *text = NULL, *start = NULL;
     snprintf(key, sizeof(key), "\"%s\":{\"version\"", variant);
-    char const *start = strstr(text, key);
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files) && !start; ++i) {
+        size_t length;
+        free(text);
+        text = read_golden(files[i], &length);
+        start = strstr(text, key);
+    }
     if (!start) fail_msg("no variant %s", variant);
     start += strlen(variant) + 3;
     size_t end = 0, depth = 0;

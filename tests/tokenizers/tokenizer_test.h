@@ -18,7 +18,7 @@
 uform_json_document_t golden_open(char const *name);
 
 /// Loads the variant of that name, or a tokenizer.json whose text
-/// this is; "@vocabulary" in it stands for the golden vocabulary.
+/// this is; "@name" in it stands for the golden file name.json.
 uform_tokenizer_t golden_tokenizer(char const *variant, bool lower_case);
 uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_case, uform_tokenizer_t *tokenizer);
 
