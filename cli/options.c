@@ -104,7 +104,7 @@ static bool parse_output_format(char const *value, void *target) {
 static bool parse_side(char const *value, void *target) {
     static char const *const tokens[] = {"right", "left", NULL};
     int const position = position_in(tokens, value);
-    if (position >= 0) *(bool *)target = position == 1;
+    if (position >= 0) *(uform_switch_t *)target = position == 1 ? uform_switch_on_k : uform_switch_off_k;
     return position >= 0;
 }
 
@@ -146,7 +146,7 @@ static option_t const options[] = {
     {"max-tokens", "N", encoding_k, parse_positive, TARGET(max_tokens), "a positive integer",
         "cut texts after N tokens, special ones included; default: as the\ndirectory says"},
     {"truncate-side", "SIDE", encoding_k, parse_side, TARGET(truncate_left), "left or right",
-        "side on which long texts lose tokens: right (the default) or left"},
+        "side on which long texts lose tokens; default: what the directory says"},
     {"literal-specials", NULL, encoding_k, NULL, TARGET(literal_specials), NULL,
         "special tokens typed in a text, like [SEP], are ordinary text"},
     {"threads", "N", computing_k, parse_count, TARGET(threads), "an integer, zero or more",

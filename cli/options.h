@@ -52,7 +52,7 @@ typedef struct settings_t {
     size_t repeats;
     size_t batch;
     double seconds;
-    bool truncate_left;
+    uform_switch_t truncate_left;
     bool literal_specials;
     bool json;
     bool verbose;

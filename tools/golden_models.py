@@ -321,6 +321,9 @@ def make_chains():
     yield bare  # both files are ignored without modules.json
     cut = Variant("truncate_dim", "mean").shared().modules(one).pooling("mean")
     yield cut.sentence_transformers(truncate_dim=8)
+    cut = Variant("truncate_dim_normalized", "mean").shared().modules(one, ("Normalize", "2_Normalize")).pooling("mean")
+    cut.calls = [{}, {"normalize": True}]
+    yield cut.sentence_transformers(truncate_dim=8)
 
 
 def make_prompts():
@@ -353,6 +356,18 @@ def make_limits():
     yield lower
     cased = Variant("cased").transformer(lowercase=False).modules(one).pooling("mean")
     yield cased
+    # Switches of tokenizer_config.json that differ from BertTokenizer's defaults go before tokenizer.json's.
+    for name, switches in (("switch_do_lower_case", {"do_lower_case": False}), ("switch_strip_accents", {"strip_accents": False}),
+                           ("switch_chinese_chars", {"tokenize_chinese_chars": False})):
+        switched = Variant(name, "mean").link("model.safetensors", "tokenizer.json", "config.json")
+        write_json(switched.path / "tokenizer_config.json",
+                   {"tokenizer_class": "BertTokenizer", "model_max_length": 40} | switches)
+        yield switched.modules(one).pooling("mean")
+    for name, limit in (("truncation_side", 6), ("truncation_side_right", 6)):
+        side = Variant(name, "mean").link("model.safetensors", "tokenizer.json", "config.json")
+        write_json(side.path / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "model_max_length": limit,
+                                                         "truncation_side": name.partition("side_")[2] or "left"})
+        yield side.modules(one).pooling("mean")
 
 
 def make_sizes():

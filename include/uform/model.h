@@ -137,12 +137,12 @@ typedef struct uform_encode_options_t {
     uform_scalar_t scalar; ///< type of the embeddings: f32 (the default), f16, bf16, i8, b1
     size_t dimensions;     ///< keep the first so many, re-normalised when normalising; zero keeps all
     uform_switch_t normalize;
-    uint32_t pooling;        ///< bits of uform_pooling_t
-    char const *prompt_name; ///< a prompt of the directory by name; `not_found` when there is none
-    char const *prompt;      ///< text put before every text; wins over `prompt_name`; "" for none at all
-    size_t max_tokens;       ///< tokens a text may have, special ones included; at most the model's positions
-    bool truncate_left;      ///< drop tokens at the start of a long text instead of at its end
-    bool literal_specials;   ///< special tokens typed in a text are ordinary text
+    uint32_t pooling;             ///< bits of uform_pooling_t
+    char const *prompt_name;      ///< a prompt of the directory by name; `not_found` when there is none
+    char const *prompt;           ///< text put before every text; wins over `prompt_name`; "" for none at all
+    size_t max_tokens;            ///< tokens a text may have, special ones included; at most the model's positions
+    uform_switch_t truncate_left; ///< drop tokens at the start of a long text (on) or at its end (off)
+    bool literal_specials;        ///< special tokens typed in a text are ordinary text
 } uform_encode_options_t;
 
 /**

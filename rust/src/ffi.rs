@@ -150,7 +150,7 @@ structs! {
         prompt_name: *const c_char,
         prompt: *const c_char,
         max_tokens: usize,
-        truncate_left: bool,
+        truncate_left: Switch,
         literal_specials: bool,
     }
 

@@ -39,7 +39,7 @@ struct Options {
     prompt_name: Option<String>,
     prompt: Option<String>,
     max_tokens: usize,
-    truncate_left: bool,
+    truncate_left: ffi::Switch,
     literal_specials: bool,
 }
 
@@ -66,7 +66,7 @@ impl<'executor> On<'executor> {
             prompt_name: None,
             prompt: None,
             max_tokens: 0,
-            truncate_left: false,
+            truncate_left: ffi::Switch(0),
             literal_specials: false,
         };
         Self { model, executor, options }
@@ -108,9 +108,9 @@ impl<'executor> On<'executor> {
         self
     }
 
-    /// Drops tokens at the start of a long text instead of at its end.
+    /// Drops tokens at the start of a long text, or at its end, whatever the directory says.
     pub fn truncate_left(mut self, left: bool) -> Self {
-        self.options.truncate_left = left;
+        self.options.truncate_left = ffi::Switch(if left { 1 } else { 2 });
         self
     }
 

@@ -57,6 +57,9 @@ static uform_status_t plan_outputs(
     plan->dimensions = options->dimensions ? options->dimensions : cut;
     plan->normalize = options->normalize == uform_switch_auto_k ? model->directory.normalize
                                                                 : options->normalize == uform_switch_on_k;
+    // A directory's own cut comes after its Normalize, and leaves vectors shorter than one; a caller's cut before.
+    bool const cut_last = !options->dimensions && options->normalize == uform_switch_auto_k;
+    plan->normalized_dimensions = cut_last ? full : plan->dimensions;
     return uform_status_ok_k;
 }
 
@@ -90,8 +93,12 @@ static uform_status_t plan_limit(uform_model_t model, uform_encode_options_t con
     if (options->max_tokens > largest)
         return uform_fail_(uform_status_invalid_argument_k, "options: max_tokens: expected at most %zu, found %zu",
             largest, options->max_tokens);
+    if ((unsigned)options->truncate_left > uform_switch_off_k)
+        return uform_fail_(uform_status_invalid_argument_k,
+            "options: truncate_left: expected a uform_switch_t, found %d", (int)options->truncate_left);
     plan->tokenize.max_tokens = options->max_tokens ? options->max_tokens : directory->max_tokens;
-    plan->tokenize.truncate_left = options->truncate_left;
+    uform_switch_t const left = options->truncate_left ? options->truncate_left : directory->truncate_left;
+    plan->tokenize.truncate_left = left == uform_switch_on_k;
     plan->tokenize.literal_specials = options->literal_specials;
     return uform_status_ok_k;
 }

@@ -10,7 +10,8 @@ typedef struct uform_call_plan_t {
     uform_scalar_t scalar;
     size_t dimensions; ///< of an output row
     bool normalize;
-    uform_pooling_t pooling[8]; ///< [pooling_count] single modes
+    size_t normalized_dimensions; ///< numbers that are made a vector of length one before the rest is cut off
+    uform_pooling_t pooling[8];   ///< [pooling_count] single modes
     size_t pooling_count;
     size_t pooled_width;   ///< width x pooling_count
     size_t skipped_tokens; ///< of a prompt that takes no part in the pooling

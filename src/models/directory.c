@@ -82,7 +82,17 @@ static uform_status_t refuse_adapter(char const *transformer) {
 static uform_status_t open_tokenizer(char const *transformer, uform_directory_t *directory) {
     char *path = uform_path_join_(transformer, "tokenizer.json");
     if (!path) return uform_status_out_of_memory_k;
-    uform_status_t const status = uform_tokenizer_load_(path, directory->lower_case, &directory->tokenizer);
+    uform_status_t status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);
+    if (status == uform_status_ok_k) {
+        if (directory->truncate_left == uform_switch_auto_k)
+            directory->truncate_left =
+                uform_tokenizer_truncates_left_(directory->tokenizer) ? uform_switch_on_k : uform_switch_off_k;
+        size_t const specials = uform_tokenizer_special_count_(directory->tokenizer);
+        if (directory->max_tokens < specials)
+            status = uform_fail_(uform_status_unsupported_k,
+                "%s: its %zu special tokens are more than the directory's limit of %zu tokens a text", path, specials,
+                directory->max_tokens);
+    }
     uform_free_(path);
     return status;
 }

@@ -37,9 +37,10 @@ typedef struct uform_directory_t {
     uform_architecture_sizes_t sizes; ///< what config.json says
     uform_weights_t weights;          ///< the transformer's file or shards
     uform_tokenizer_t tokenizer;
-    bool lower_case;            ///< sentence_bert_config.json: do_lower_case
-    size_t max_tokens;          ///< the limit sentence-transformers would use
-    uform_pooling_t pooling[8]; ///< [pooling_count] single modes in the order their vectors are concatenated
+    uform_tokenizer_settings_t tokenizer_settings;
+    uform_switch_t truncate_left; ///< long texts lose tokens at their start (on) or at their end (off)
+    size_t max_tokens;            ///< the limit sentence-transformers would use
+    uform_pooling_t pooling[8];   ///< [pooling_count] single modes in the order their vectors are concatenated
     size_t pooling_count;
     bool include_prompt;  ///< prompt tokens take part in the pooling
     uform_dense_t *dense; ///< [dense_count]

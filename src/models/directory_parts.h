@@ -33,7 +33,8 @@ uform_status_t uform_torch_activation_parse_(
 /// config.json of the transformer: `architecture` and `sizes`.
 uform_status_t uform_directory_read_sizes_(char const *transformer, uform_directory_t *directory);
 
-/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens` and `lower_case`.
+/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens`, `truncate_left`
+/// and `tokenizer_settings`.
 /// Without modules.json sentence-transformers ignores the former.
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);

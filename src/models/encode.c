@@ -190,9 +190,9 @@ static void write_texts(panel_t *panel) {
         float *vector = panel->pooled + text * padded;
         if (dense.data) {
             vector = panel->vector;
-            from_panels(dense, text, plan->dimensions, vector);
+            from_panels(dense, text, plan->normalized_dimensions, vector);
         }
-        if (plan->normalize) uform_normalize_vector_(vector, plan->dimensions);
+        if (plan->normalize) uform_normalize_vector_(vector, plan->normalized_dimensions);
         size_t const item = panel->items[text];
         if (!uform_write_embedding_(
                 vector, plan->dimensions, plan->scalar, call->embeddings + item * call->stride_bytes))
@@ -214,14 +214,18 @@ static void run_panel(panel_t *panel) {
 // Checks a tokenized text against the embedding tables.
 static uform_status_t check_tokens(call_t const *call, uform_tokenize_buffer_t const *tokens) {
     uform_architecture_sizes_t const *sizes = &call->packing->encoder.sizes;
-    if (!tokens->count) return uform_fail_(uform_status_malformed_k, "it has no tokens, and the tokenizer adds none");
+    if (!tokens->count)
+        return uform_fail_(
+            uform_status_malformed_k, "it has no tokens, and tokenizer.json has no post_processor that adds any");
     for (size_t i = 0; i < tokens->count; ++i) {
         if (tokens->ids[i] >= sizes->vocabulary_count)
-            return uform_fail_(uform_status_mismatched_k, "token %u is beyond the model's vocabulary of %zu",
+            return uform_fail_(uform_status_mismatched_k,
+                "%s/tokenizer.json: token %u is beyond config.json's vocab_size of %zu", call->model->directory.path,
                 tokens->ids[i], sizes->vocabulary_count);
         if (tokens->type_ids[i] >= sizes->type_count)
-            return uform_fail_(uform_status_mismatched_k, "token type %u is beyond the model's %zu",
-                tokens->type_ids[i], sizes->type_count);
+            return uform_fail_(uform_status_mismatched_k,
+                "%s/tokenizer.json: token type %u is beyond config.json's type_vocab_size of %zu",
+                call->model->directory.path, tokens->type_ids[i], sizes->type_count);
     }
     return uform_status_ok_k;
 }

@@ -270,6 +270,10 @@ static uform_status_t append_step(
     return uform_status_ok_k;
 }
 
+static bool overridden(bool value, uform_switch_t setting) {
+    return setting == uform_switch_auto_k ? value : setting == uform_switch_on_k;
+}
+
 static uform_status_t read_bert(uform_json_t const *json, uform_where_t const *where, uform_normalizer_t *normalizer) {
     uform_normalizer_step_t step = {.run = run_characters};
     bool strip_accents = false;
@@ -279,9 +283,13 @@ static uform_status_t read_bert(uform_json_t const *json, uform_where_t const *w
     if (status != uform_status_ok_k) return status;
     status = uform_json_boolean_(json, where->text, "lowercase", uform_json_required_k, &step.lower);
     if (status != uform_status_ok_k) return status;
+    uform_tokenizer_settings_t const *const settings = &normalizer->settings;
+    step.lower = overridden(step.lower, settings->bert_lowercase);
+    step.space_chinese = overridden(step.space_chinese, settings->bert_chinese);
     strip_accents = step.lower;
     status = uform_json_boolean_(json, where->text, "strip_accents", uform_json_optional_k, &strip_accents);
     if (status != uform_status_ok_k) return status;
+    strip_accents = overridden(strip_accents, settings->bert_strip_accents);
     step.decomposition = strip_accents ? decomposition_canonical_k : decomposition_none_k;
     step.dropped = strip_accents ? uform_unicode_mark_k : 0;
     return append_step(normalizer, where, step);
@@ -482,14 +490,15 @@ static bool has_lowercase(uform_json_t const *json) {
     return item != NULL;
 }
 
-uform_status_t uform_normalizer_load_(
-    uform_json_t const *json, char const *path, bool lower_case, uform_normalizer_t *normalizer) {
+uform_status_t uform_normalizer_load_(uform_json_t const *json, char const *path,
+    uform_tokenizer_settings_t const *settings, uform_normalizer_t *normalizer) {
     *normalizer = (uform_normalizer_t){.growth = 1};
+    if (settings) normalizer->settings = *settings;
     uform_where_t where;
     uform_where_start_(&where, path, "normalizer");
     bool const is_none = !json || json->kind == uform_json_null_k;
     uform_status_t status = uform_status_ok_k;
-    if (lower_case && (is_none || !has_lowercase(json)))
+    if (normalizer->settings.lower_case && (is_none || !has_lowercase(json)))
         status = append_step(normalizer, &where, (uform_normalizer_step_t){.run = run_characters, .lower = true});
     if (status == uform_status_ok_k && !is_none) status = read_normalizer(json, &where, normalizer);
     if (status != uform_status_ok_k) uform_normalizer_free_(normalizer);

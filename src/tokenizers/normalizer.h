@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "tokenizers/buffers.h"
+#include "tokenizers/tokenizer.h"
 
 typedef struct uform_normalizer_step_t uform_normalizer_step_t;
 
@@ -16,6 +17,7 @@ typedef struct uform_normalizer_t {
     uform_normalizer_step_t *steps; ///< [count], owned
     size_t count;
     size_t growth; ///< how many times longer replacements can make a text
+    uform_tokenizer_settings_t settings;
 } uform_normalizer_t;
 
 /// What one thread normalizes with.
@@ -28,8 +30,8 @@ typedef struct uform_normalizer_work_t {
 /// Reads the value of the key `normalizer`, NULL or null for none. `path` names the file in details. `lower_case` puts
 /// a Lowercase before it unless it is one already or a Sequence that holds one. Like sentence-transformers, that looks
 /// neither into Sequences in a Sequence nor at BertNormalizer's own `lowercase`.
-uform_status_t uform_normalizer_load_(
-    uform_json_t const *json, char const *path, bool lower_case, uform_normalizer_t *normalizer);
+uform_status_t uform_normalizer_load_(uform_json_t const *json, char const *path,
+    uform_tokenizer_settings_t const *settings, uform_normalizer_t *normalizer);
 void uform_normalizer_free_(uform_normalizer_t *normalizer);
 
 /// Normalizes valid UTF-8. The result lies in `work`, until the next call. False without memory, with a detail.

@@ -23,7 +23,7 @@ struct uform_tokenizer_s {
     uform_post_processor_t post_processor;
     uform_added_tokens_t added;
     size_t vocabulary_count; ///< one more than the largest id
-    size_t file_max_tokens;
+    bool truncates_left;
 };
 
 typedef struct uform_tokenize_work_t {
@@ -37,15 +37,20 @@ typedef struct uform_tokenize_work_t {
     size_t type_capacity;
 } uform_tokenize_work_t;
 
-static uform_status_t read_truncation(uform_json_t const *root, char const *path, size_t *max_tokens) {
+/// Only the side matters: sentence-transformers has limits of its own. The limit is checked as the library checks it.
+static uform_status_t read_truncation(uform_json_t const *root, char const *path, bool *left) {
     uform_json_t const *truncation = NULL;
-    uform_status_t const status =
+    uform_status_t status =
         uform_json_member_(root, path, "truncation", uform_json_object_k, uform_json_optional_k, &truncation);
     if (status != uform_status_ok_k || !truncation) return status;
     uform_where_t where;
+    size_t limit;
     uform_where_start_(&where, path, "truncation");
-    return uform_json_size_(
-        truncation, where.text, "max_length", 0, (size_t)1 << 53, uform_json_required_k, max_tokens);
+    status = uform_json_size_(truncation, where.text, "max_length", 0, (size_t)1 << 53, uform_json_required_k, &limit);
+    uform_json_t const *const direction = uform_json_find_(truncation, "direction");
+    *left = uform_json_equals_(direction, "Left");
+    if (status != uform_status_ok_k || !direction || *left || uform_json_equals_(direction, "Right")) return status;
+    return uform_json_unexpected_(where.text, "direction", "\"Left\" or \"Right\"", direction);
 }
 
 static uform_status_t read_version(uform_json_t const *root, char const *path) {
@@ -54,14 +59,14 @@ static uform_status_t read_version(uform_json_t const *root, char const *path) {
     return uform_json_unexpected_(path, "version", "\"1.0\"", version);
 }
 
-static uform_status_t read_tokenizer(
-    uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path, bool lower_case) {
+static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path,
+    uform_tokenizer_settings_t const *settings) {
     if (root->kind != uform_json_object_k) return uform_fail_(uform_status_malformed_k, "%s: expected an object", path);
     uform_status_t status = read_version(root, path);
     if (status != uform_status_ok_k) return status;
-    status = read_truncation(root, path, &tokenizer->file_max_tokens);
+    status = read_truncation(root, path, &tokenizer->truncates_left);
     if (status != uform_status_ok_k) return status;
-    status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, lower_case, &tokenizer->normalizer);
+    status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, settings, &tokenizer->normalizer);
     if (status != uform_status_ok_k) return status;
     status = uform_pre_tokenizer_load_(uform_json_find_(root, "pre_tokenizer"), path, &tokenizer->pre_tokenizer);
     if (status != uform_status_ok_k) return status;
@@ -81,13 +86,14 @@ static uform_status_t read_tokenizer(
     return uform_status_ok_k;
 }
 
-uform_status_t uform_tokenizer_load_(char const *path, bool lower_case, uform_tokenizer_t *tokenizer) {
+uform_status_t uform_tokenizer_load_(
+    char const *path, uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer) {
     *tokenizer = NULL;
     uform_json_document_t document;
     uform_status_t status = uform_json_open_(path, &document);
     if (status != uform_status_ok_k) return status;
     uform_tokenizer_t loaded = uform_allocate_(1, sizeof(*loaded));
-    status = loaded ? read_tokenizer(loaded, document.root, path, lower_case) : uform_status_out_of_memory_k;
+    status = loaded ? read_tokenizer(loaded, document.root, path, settings) : uform_status_out_of_memory_k;
     uform_json_close_(&document);
     if (status != uform_status_ok_k) return uform_tokenizer_free_(loaded), status;
     *tokenizer = loaded;
@@ -107,8 +113,12 @@ size_t uform_tokenizer_vocabulary_count_(uform_tokenizer_t tokenizer) {
     return tokenizer->vocabulary_count;
 }
 
-size_t uform_tokenizer_file_max_tokens_(uform_tokenizer_t tokenizer) {
-    return tokenizer->file_max_tokens;
+bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer) {
+    return tokenizer->truncates_left;
+}
+
+size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer) {
+    return tokenizer->post_processor.added_count;
 }
 
 bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_t length, uint32_t *id) {

@@ -9,20 +9,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "uform/status.h"
+#include "uform/model.h"
 
 typedef struct uform_tokenizer_s *uform_tokenizer_t;
 
-/// Reads tokenizer.json. The detail names file, key and value. `lower_case` is sentence-transformers' do_lower_case: a
-/// Lowercase before the file's normalizer, which raw added tokens don't go through. See `uform_normalizer_load_`.
-uform_status_t uform_tokenizer_load_(char const *path, bool lower_case, uform_tokenizer_t *tokenizer);
+/// What the other files of a directory say of its tokenizer. Zeroed leaves everything to tokenizer.json.
+typedef struct uform_tokenizer_settings_t {
+    /// sentence-transformers' do_lower_case: a Lowercase before the file's normalizer, which raw added tokens don't go
+    /// through. See `uform_normalizer_load_`.
+    bool lower_case;
+    /// Switches of a BertNormalizer that tokenizer_config.json sets otherwise; auto follows tokenizer.json.
+    uform_switch_t bert_lowercase, bert_strip_accents, bert_chinese;
+} uform_tokenizer_settings_t;
+
+/// Reads tokenizer.json. The detail names file, key and value. `settings` may be NULL.
+uform_status_t uform_tokenizer_load_(
+    char const *path, uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer);
 void uform_tokenizer_free_(uform_tokenizer_t tokenizer);
 
 /// Ids below this are possible (vocabulary and added tokens); the model's embedding table must have as many rows.
 size_t uform_tokenizer_vocabulary_count_(uform_tokenizer_t tokenizer);
 
-/// `truncation.max_length` of the file, zero without one.
-size_t uform_tokenizer_file_max_tokens_(uform_tokenizer_t tokenizer);
+/// Whether the file's `truncation` drops tokens at the start of a long text.
+bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer);
+
+/// Special tokens the template puts around every text.
+size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer);
 
 /// The id of a token by its exact content (added tokens first, then the vocabulary); false without one.
 bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_t length, uint32_t *id);

@@ -39,12 +39,14 @@ static char const bpe[] =
 static char const unigram[] = SUBWORDS("{\"type\":\"Unigram\",\"unk_id\":0,\"byte_fallback\":true,\"vocab\":[[\"?\",0],"
                                        "[\"a\",-1],[\"ab\",-3],[\"b\",-1],[\"<0xC4>\",-1],[\"<0xA0>\",-1]]}");
 
+static uform_tokenizer_settings_t const lowering = {.lower_case = true};
+
 static void loading_survives_every_failure(void **state) {
     char const *const path = *state;
     for (size_t nth = 1;; ++nth) {
         uform_tokenizer_t tokenizer;
         faults_arm(nth, nth % 2);
-        uform_status_t const status = uform_tokenizer_load_(path, true, &tokenizer);
+        uform_status_t const status = uform_tokenizer_load_(path, &lowering, &tokenizer);
         if (!faults_disarm()) {
             assert_int_equal(status, uform_status_ok_k);
             uform_tokenizer_free_(tokenizer);
@@ -59,7 +61,7 @@ static void loading_survives_every_failure(void **state) {
 static void running_survives_every_failure(void **state) {
     char const *const path = *state;
     uform_tokenizer_t tokenizer;
-    assert_int_equal(uform_tokenizer_load_(path, true, &tokenizer), uform_status_ok_k);
+    assert_int_equal(uform_tokenizer_load_(path, &lowering, &tokenizer), uform_status_ok_k);
     enum { text_bytes_k = 6000 };
     static char const unit[] =
         "abba [X] \xFFq\u00e9 \u4e00a\u0301\u0323\u0334. "; // and marks too many to be sorted in place

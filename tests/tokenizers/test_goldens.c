@@ -36,11 +36,11 @@ static void tokens_are_found_by_content(void **state) {
 static void counts_and_limits_are_told(void **state) {
     (void)state;
     uform_tokenizer_t tokenizer = golden_tokenizer("truncated", false);
-    assert_int_equal(uform_tokenizer_file_max_tokens_(tokenizer), 4);
+    assert_int_equal(uform_tokenizer_special_count_(tokenizer), 2);
     assert_true(uform_tokenizer_vocabulary_count_(tokenizer) > 40000);
     uform_tokenizer_free_(tokenizer);
     tokenizer = golden_tokenizer("small", false);
-    assert_int_equal(uform_tokenizer_file_max_tokens_(tokenizer), 0);
+    assert_false(uform_tokenizer_truncates_left_(tokenizer));
     assert_int_equal(uform_tokenizer_vocabulary_count_(tokenizer), 14);
     uint32_t id;
     assert_true(uform_tokenizer_id_(tokenizer, "", 0, &id));

@@ -244,7 +244,7 @@ static void damaged_files_end_in_a_status(void **state) {
 static void a_missing_file_is_not_found(void **state) {
     (void)state;
     uform_tokenizer_t tokenizer = (uform_tokenizer_t)1;
-    assert_int_equal(uform_tokenizer_load_("/nowhere/tokenizer.json", false, &tokenizer), uform_status_not_found_k);
+    assert_int_equal(uform_tokenizer_load_("/nowhere/tokenizer.json", NULL, &tokenizer), uform_status_not_found_k);
     assert_null(tokenizer);
     assert_non_null(strstr(uform_last_detail(), "/nowhere/tokenizer.json"));
 }

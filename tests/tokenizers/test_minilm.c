@@ -17,7 +17,8 @@ static void texts_get_the_library_s_ids(void **state) {
 }
 
 static void the_file_s_limit_is_told(void **state) {
-    assert_int_equal(uform_tokenizer_file_max_tokens_(*state), 128);
+    assert_false(uform_tokenizer_truncates_left_(*state));
+    assert_int_equal(uform_tokenizer_special_count_(*state), 2);
     assert_int_equal(uform_tokenizer_vocabulary_count_(*state), 30522);
 }
 
@@ -47,8 +48,7 @@ static int bench(char const *tokenizer_path, char const *path) {
     uform_tokenizer_t tokenizer;
     char *text;
     size_t length;
-    if (uform_tokenizer_load_(tokenizer_path, false, &tokenizer))
-        return fprintf(stderr, "%s\n", uform_last_detail()), 2;
+    if (uform_tokenizer_load_(tokenizer_path, NULL, &tokenizer)) return fprintf(stderr, "%s\n", uform_last_detail()), 2;
     double const loaded = seconds_now();
     if (uform_file_read_(path, (size_t)1 << 30, &text, &length)) return fprintf(stderr, "%s\n", uform_last_detail()), 2;
     uform_tokenize_buffer_t buffer = {0};
@@ -74,7 +74,7 @@ int main(int argument_count, char **arguments) {
     snprintf(path, sizeof(path), "%s/tokenizer.json", arguments[1]);
     if (argument_count == 4 && !strcmp(arguments[2], "--bench")) return bench(path, arguments[3]);
     uform_tokenizer_t tokenizer;
-    if (uform_tokenizer_load_(path, false, &tokenizer)) return fprintf(stderr, "%s\n", uform_last_detail()), 1;
+    if (uform_tokenizer_load_(path, NULL, &tokenizer)) return fprintf(stderr, "%s\n", uform_last_detail()), 1;
     struct CMUnitTest const tests[] = {
         cmocka_unit_test_prestate(texts_get_the_library_s_ids, tokenizer),
         cmocka_unit_test_prestate(the_file_s_limit_is_told, tokenizer),

@@ -55,7 +55,8 @@ uform_status_t tokenizer_from_text(char const *text, size_t length, bool lower_c
     assert_non_null(file);
     write_spliced(file, text, length);
     assert_int_equal(fclose(file), 0);
-    uform_status_t const status = uform_tokenizer_load_(path, lower_case, tokenizer);
+    uform_status_t const status =
+        uform_tokenizer_load_(path, &(uform_tokenizer_settings_t){.lower_case = lower_case}, tokenizer);
     unlink(path);
     return status;
 }

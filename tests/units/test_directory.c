@@ -117,7 +117,7 @@ static void limits_follow_the_files(void **state) {
     workspace_write_text(workspace, "sentence_xlnet_config.json", "{\"max_seq_length\": 9, \"do_lower_case\": true}");
     uform_directory_t directory = open_directory(workspace->path);
     assert_int_equal(directory.max_tokens, 9);
-    assert_true(directory.lower_case);
+    assert_true(directory.tokenizer_settings.lower_case);
     uform_directory_close_(&directory);
 }
 
