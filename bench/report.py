@@ -57,6 +57,30 @@ def scenario_table(scenario):
     return table(header, rows)
 
 
+def executors(measured):
+    """What `bench/executors.py` added."""
+    lines = measured["lines"]
+    gaps = sorted({line["idle_us"] for line in lines if "idle_us" in line})
+    rows = []
+    for kind in ("direct call", "deferred call"):
+        for mood in dict.fromkeys(line["mood"] for line in lines if line["measure"] == kind):
+            found = {line["idle_us"]: line["p50_us"] for line in lines if (line["measure"], line.get("mood")) == (kind, mood)}
+            rows.append([f"{kind}, {'no executor' if mood == 'none' else mood}"] + [f"{found[gap]:.1f} µs" if gap in found else "" for gap in gaps])
+    parts = ["## Executors", f"By `bench/executors.py`. A call that computes nothing on {measured['threads']} threads, from submission to return, "
+             "by mood and by how long the executor was idle before; medians of 1,000. Deferred calls are awaited.",
+             table(["call"] + [f"after {gap:g} µs" for gap in gaps], rows)]
+    idling = ", ".join(f"{line['processor_ms_per_second']:.2f} ms in `{line['mood']}`" for line in lines if line["measure"] == "idling")
+    parts.append(f"Processor time of a process whose executor is idle, per second: {idling}.")
+    for line in lines:
+        if line["measure"] == "two models":
+            parts.append(f"Two models in turn on one executor reach {line['share_of_both_alone'] * 100:.0f} % of what both reach alone.")
+    quota = measured.get("quota")
+    if quota:
+        parts.append(f"Under a cgroup quota of one core, zero threads took {quota['threads']} and reached {quota['share'] * 100:.0f} % of the rate of one "
+                     f"thread by hand without a quota ({number(quota['tokens_per_second'])} tokens/s), in pairs of runs.")
+    return parts
+
+
 def markdown(results):
     machine = results["machine"]
     parts = [
@@ -87,6 +111,8 @@ def markdown(results):
                   table(["engine", "version", "to the first vector", "peak memory"],
                         [[name, engine["version"], seconds(engine["load_seconds"]), megabytes(engine["peak_bytes"])]
                          for name, engine in results["engines"].items()])]
+    if "executors" in results:
+        parts += executors(results["executors"])
     for name, reason in results["skipped"].items():
         parts.append(f"Left out: {name} ({reason}).")
     return "\n\n".join(parts) + "\n"

@@ -150,7 +150,7 @@ bool uform_kernels_prefer_bf16_(uform_cpu_class_t cpu_class) {
 
 static uform_status_t check_range(uform_cpu_class_t cpu_class) {
     if (cpu_class >= uform_cpu_class_serial_k && cpu_class <= uform_cpu_class_monoversioned_k) return uform_status_ok_k;
-    return uform_fail_(uform_status_invalid_argument_k, "cpu_class: expected %d to %d, found %d",
+    return uform_fail_(uform_status_invalid_argument_k, "expected a CPU class, %d to %d, found %d",
         (int)uform_cpu_class_serial_k, (int)uform_cpu_class_monoversioned_k, (int)cpu_class);
 }
 
