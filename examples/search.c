@@ -38,6 +38,11 @@ static int fail(char const *what, char const *why) {
     return EXIT_FAILURE;
 }
 
+static int refuse(char const *what, char const *why) {
+    fail(what, why);
+    return 2;
+}
+
 static char *read_file(char const *path, size_t *length) {
     FILE *const file = fopen(path, "rb");
     long size = -1;
@@ -108,9 +113,11 @@ int main(int argument_count, char **arguments) {
         fputs("usage: uform_search MODEL_DIRECTORY PASSAGES_FILE \"question\" [how many]\n", stderr);
         return 2;
     }
+    if (!arguments[3][strspn(arguments[3], " \t\r\n")]) return refuse("question", "expected words, found none");
     passages_t passages = {0};
     size_t const wanted = argument_count == 5 ? (size_t)strtoul(arguments[4], NULL, 10) : shown_by_default_k;
     if (!read_passages(arguments[2], &passages)) return fail(arguments[2], "can't be read");
+    if (!passages.count) return refuse(arguments[2], "expected a passage a line, found none");
 
     double const load_started = now();
     uform_executor_t executor = NULL;
