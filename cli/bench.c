@@ -11,6 +11,7 @@
 
 #include "input.h"
 #include "options.h"
+#include "plain.h"
 #include "progress.h"
 #include "setup.h"
 
@@ -216,7 +217,9 @@ static json_t *results_of(bench_t const *bench, settings_t const *settings) {
 static void print_results(bench_t const *bench, settings_t const *settings) {
     run_t const *const median = &bench->runs[bench->run_count / 2];
     setup_t const *const setup = &bench->setup;
-    printf("model            %s, %zu dimensions\n", settings->model, setup->dimensions);
+    printf("model            ");
+    print_plain_(settings->model);
+    printf(", %zu dimensions\n", setup->dimensions);
     printf("machine          class %s, %zu thread%s, precision %s\n",
         uform_cpu_class_name(setup->executor_facts.cpu_class), setup->executor_facts.threads,
         setup->executor_facts.threads == 1 ? "" : "s", uform_scalar_name(setup->model_facts.precision));

@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "options.h"
+#include "plain.h"
 #include "progress.h"
 
 enum { cpu_class_first_k = 1, cpu_class_last_k = 18 };
@@ -191,7 +192,9 @@ static void print_devices(json_t const *devices, json_t const *vendors, bool ver
 }
 
 static void print_model(json_t const *model) {
-    printf("\nmodel            %s\n", words_of(model, "directory"));
+    printf("\nmodel            ");
+    print_plain_(words_of(model, "directory"));
+    putchar('\n');
     printf("architecture     %s, %lld layers of %lld, %lld heads, %s\n", words_of(model, "architecture"),
         number_of(model, "layers"), number_of(model, "width"), number_of(model, "heads"),
         words_of(model, "activation"));
@@ -210,15 +213,33 @@ static void print_model(json_t const *model) {
     json_t *text = NULL;
     json_object_foreach(prompts, name, text) {
         char *const quoted = json_dumps(text, JSON_ENCODE_ANY);
-        printf("prompt           %s: %s%s\n", name, quoted ? quoted : "",
-            chosen && strcmp(chosen, name) == 0 ? " (default)" : "");
+        printf("prompt           ");
+        print_plain_(name);
+        printf(": ");
+        print_plain_(quoted ? quoted : "");
+        printf("%s\n", chosen && strcmp(chosen, name) == 0 ? " (default)" : "");
         free(quoted);
     }
 }
 
+/// Describes the machine. A class that UFORM_CPU_CLASS can't force ends every other command; this one is asked why, so
+/// it tells the words for it, "" if there are none, and goes on as if the variable weren't set.
+static uform_status_t describe_machine_anyway(uform_machine_description_t *facts, char *problem, size_t capacity) {
+    uform_status_t const status = uform_machine_describe(facts);
+    problem[0] = '\0';
+    char const *const detail = uform_last_detail();
+    if (status == uform_status_ok_k || strncmp(detail, "UFORM_CPU_CLASS: ", 17) != 0) return status;
+    snprintf(problem, capacity, "%s", detail);
+    // The words are cut at any byte, and JSON takes whole characters only.
+    make_plain_(problem);
+    unsetenv("UFORM_CPU_CLASS");
+    return uform_machine_describe(facts);
+}
+
 static exit_status_t run_info(settings_t const *settings) {
     uform_machine_description_t facts;
-    uform_status_t const status = uform_machine_describe(&facts);
+    char problem[1024];
+    uform_status_t const status = describe_machine_anyway(&facts, problem, sizeof(problem));
     if (status != uform_status_ok_k) return message_status_(status), exit_status_failed_k;
     json_t *const domains = describe_domains();
     if (!domains) return exit_status_failed_k;
@@ -226,10 +247,10 @@ static exit_status_t run_info(settings_t const *settings) {
     if (!model) return json_decref(domains), exit_status_usage_k;
     json_t *vendors = NULL, *const devices = describe_devices(&vendors);
     if (!devices) return json_decref(domains), json_decref(model), exit_status_failed_k;
-    json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "version", uform_version(), "compiled",
-        uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine",
+    json_t *const all = json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "version", uform_version(),
+        "compiled", uform_capabilities_compiled(), "available", uform_capabilities_available(), "machine",
         describe_machine(&facts, domains), "classes", describe_classes(), "gpus", devices, "gpu_vendors", vendors,
-        "model", model);
+        "model", model, "cpu_class_problem", problem[0] ? json_string(problem) : json_null());
     if (!all) return message_("not enough memory"), exit_status_failed_k;
     if (settings->json) {
         if (!settings->model) json_object_del(all, "model");
@@ -240,6 +261,7 @@ static exit_status_t run_info(settings_t const *settings) {
         print_machine(json_object_get(all, "machine"));
         print_devices(devices, vendors, settings->verbose);
         printf("cpu classes      compiled: %s\n", uform_capabilities_compiled());
+        if (problem[0]) printf("  ignored          %s\n", problem);
         print_classes(json_object_get(all, "classes"), settings->verbose);
         if (settings->model) print_model(json_object_get(all, "model"));
     }
@@ -255,7 +277,9 @@ command_t const command_info_ = {
     .manual =
         "The classes are families of processors with kernels of their own; the best one that the processor has and the\n"
         "system permits is chosen. --cpu-class of the other commands, or UFORM_CPU_CLASS in the environment, picks\n"
-        "another.\n"
+        "another; a class in it that can't be used is told here, and the status stays 0. The prompts 'query' and\n"
+        "'document' can be asked of every directory, as in sentence-transformers; those it has no text for are empty and\n"
+        "not listed.\n"
         "\n"
         "Examples:\n"
         "  uform info --verbose\n"

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plain.h"
 #include "progress.h"
 
 enum { redraw_interval_ns_k = 200 * 1000 * 1000 };
@@ -16,11 +17,9 @@ static char const wipe_line[] = "\r\033[K";
 static bool line_is_drawn = false;
 
 /// One write a line, so that lines of several processes on one terminal don't mix.
-static void write_line(char *line, int length, size_t capacity) {
-    if (length < 0) return;
-    size_t const used = (size_t)length < capacity - 1 ? (size_t)length : capacity - 2;
-    line[used] = '\n';
-    fwrite(line, 1, used + 1, stderr);
+static void write_line(char *line, size_t length) {
+    line[length] = '\n';
+    fwrite(line, 1, length + 1, stderr);
     line_is_drawn = false;
 }
 
@@ -29,13 +28,13 @@ void message_(char const *format, ...) {
     int const prefix = snprintf(line, sizeof(line), "%suform: ", line_is_drawn ? wipe_line : "");
     va_list arguments;
     va_start(arguments, format);
-    int const length = vsnprintf(line + prefix, sizeof(line) - (size_t)prefix, format, arguments);
+    // A byte is left for the line's end.
+    int const length = vsnprintf(line + prefix, sizeof(line) - 1 - (size_t)prefix, format, arguments);
     va_end(arguments);
-    // Names and values are quoted as they were found; a line break would make two lines of one, and other control
-    // characters would reach the terminal.
-    for (char *at = line + prefix; *at; ++at)
-        if ((unsigned char)*at < ' ' || *at == 0x7F) *at = '?';
-    write_line(line, length < 0 ? length : prefix + length, sizeof(line));
+    if (length < 0) return;
+    // Names and values are quoted as they were found.
+    make_plain_(line + prefix);
+    write_line(line, strlen(line));
 }
 
 void message_status_(uform_status_t status) {
