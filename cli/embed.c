@@ -4,13 +4,12 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "input.h"
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "protect.h"
 #include "setup.h"
 
 enum { window_texts_per_thread_k = 256, window_texts_limit_k = 16384, window_rows_bytes_k = 64 * 1024 * 1024 };
@@ -34,14 +33,6 @@ static size_t window_texts(setup_t const *setup) {
     return wanted < limit ? wanted : limit;
 }
 
-/// Opening the output empties it, which must not happen to the texts.
-static bool same_file(input_t const *input, settings_t const *settings) {
-    struct stat source, target;
-    if (!settings->output || strcmp(settings->output, "-") == 0) return false;
-    if (fstat(input->descriptor, &source) != 0 || stat(settings->output, &target) != 0) return false;
-    return S_ISREG(source.st_mode) && source.st_dev == target.st_dev && source.st_ino == target.st_ino;
-}
-
 static bool open_all(embedding_t *embedding, settings_t const *settings, output_format_t format) {
     setup_t const *const setup = &embedding->setup;
     size_t const limit = window_texts(setup);
@@ -50,10 +41,9 @@ static bool open_all(embedding_t *embedding, settings_t const *settings, output_
     embedding->items = calloc(limit, sizeof(*embedding->items));
     embedding->rows = calloc(limit, setup->row_bytes);
     bool const allocated = embedding->texts && embedding->items && embedding->rows;
-    bool const clash = same_file(&embedding->input, settings);
     if (!allocated) message_("not enough memory for %zu embeddings of %zu bytes", limit, setup->row_bytes);
-    if (clash) message_("--output: %s: is the input", settings->output);
-    if (allocated && !clash &&
+    // Opening the output empties it.
+    if (allocated && output_permitted_(&embedding->input, settings) &&
         output_open_(&embedding->output, settings->output, format, setup->scalar, setup->dimensions))
         return true;
     input_close_(&embedding->input);
@@ -78,17 +68,29 @@ static bool encode_window(embedding_t *embedding) {
     return false;
 }
 
+/// Encodes a text that failed again, alone: a call keeps the words for one failure only. What failed for lack of memory
+/// beside others may succeed now.
+static uform_status_t encode_again(embedding_t *embedding, size_t encoded) {
+    setup_t const *const setup = &embedding->setup;
+    return uform_encode_texts(setup->model, setup->executor, &embedding->texts[encoded], 1, &setup->encoding,
+        embedding->rows + encoded * setup->row_bytes, 0, NULL);
+}
+
 static bool write_window(embedding_t *embedding) {
     input_t const *const input = &embedding->input;
     size_t encoded = 0;
     for (size_t position = 0; position != input->item_count; ++position) {
         input_item_t const *const item = &input->items[position];
         bool const readable = item->status == uform_status_ok_k;
-        uform_status_t const status = readable ? embedding->items[encoded].status : item->status;
+        uform_status_t status = readable ? embedding->items[encoded].status : item->status;
         char const *const row = embedding->rows + encoded * embedding->setup.row_bytes;
+        char const *problem = item->problem;
+        if (readable && status != uform_status_ok_k) {
+            status = encode_again(embedding, encoded);
+            problem = uform_last_detail();
+        }
         encoded += readable;
-        if (status != uform_status_ok_k)
-            input_complain_(input, position, status, item->problem), ++embedding->failed_count;
+        if (status != uform_status_ok_k) input_complain_(input, position, status, problem), ++embedding->failed_count;
         if (!output_row_(&embedding->output, status == uform_status_ok_k ? row : NULL)) return false;
     }
     embedding->text_count += input->item_count;

@@ -74,8 +74,12 @@ uform_text_t input_text_(input_t const *input, input_item_t const *item) {
 }
 
 void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem) {
+    // A call with one text calls it the first of the call, which says nothing here.
+    static char const first_of_call[] = "text 0: ";
+    if (problem && strncmp(problem, first_of_call, sizeof(first_of_call) - 1) == 0)
+        problem += sizeof(first_of_call) - 1;
     message_("%s: item %llu: %s: %s", input->name, (unsigned long long)(input->number + position + 1),
-        uform_status_name(status), problem ? problem : uform_status_text(status));
+        uform_status_name(status), problem && problem[0] ? problem : uform_status_text(status));
 }
 
 static void refuse_item(input_item_t *item, uform_status_t status, char const *problem) {
@@ -120,15 +124,25 @@ static void decode_json(input_t *input, input_item_t *item) {
     json_decref(root);
 }
 
+/// Whether the first item of all, of so many bytes, begins with a byte order mark.
+static bool begins_with_mark(input_t const *input, size_t length) {
+    static char const byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
+    bool const first = input->format != input_format_nul_k && input->number + input->item_count == 0;
+    return first && length >= 3 && memcmp(input->buffer + input->consumed, byte_order_mark, 3) == 0;
+}
+
+/// Whether all there is, of the whole input, is a byte order mark.
+static bool is_bare_mark(input_t const *input) {
+    size_t const length = input->end - input->consumed;
+    return length == 3 && begins_with_mark(input, length);
+}
+
 /// Makes an item of the bytes from `consumed` to `stop`; `next` is where the following one begins.
 static void take_item(input_t *input, size_t stop, size_t next) {
     input_item_t *const item = &input->items[input->item_count];
     *item = (input_item_t){.offset = input->consumed, .length = stop - input->consumed};
     if (input->format != input_format_nul_k) {
-        static char const byte_order_mark[] = {'\xEF', '\xBB', '\xBF'};
-        bool const first = input->number + input->item_count == 0;
-        if (first && item->length >= 3 && memcmp(input->buffer + item->offset, byte_order_mark, 3) == 0)
-            item->offset += 3, item->length -= 3;
+        if (begins_with_mark(input, item->length)) item->offset += 3, item->length -= 3;
         if (item->length && input->buffer[item->offset + item->length - 1] == '\r') --item->length;
     }
     if (input->format == input_format_jsonl_k) decode_json(input, item);
@@ -137,9 +151,25 @@ static void take_item(input_t *input, size_t stop, size_t next) {
     input->consumed = input->scanned = next;
 }
 
+/// Forgets what there is of an item that memory can't hold; when its separator is found, or the input ends, the item is
+/// one without a text.
+static void skip_item(input_t *input, int separator) {
+    char const *const found = memchr(input->buffer + input->consumed, separator, input->end - input->consumed);
+    size_t const next = found ? (size_t)(found - input->buffer) + 1 : input->end;
+    input->bytes += next - input->consumed;
+    if (!found) input->end = 0;
+    input->consumed = input->scanned = found ? next : 0;
+    input->skips = !found && !input->ended;
+    if (input->skips) return;
+    input_item_t *const item = &input->items[input->item_count++];
+    *item = (input_item_t){.length = 0};
+    refuse_item(item, uform_status_out_of_memory_k, "not enough memory for its text");
+}
+
 /// Takes the items whose separators are in the buffer, as many as the window still holds.
 static void take_items(input_t *input) {
     int const separator = input->format == input_format_nul_k ? '\0' : '\n';
+    if (input->skips) skip_item(input, separator);
     while (input->item_count != input->item_limit) {
         char const *const found = memchr(input->buffer + input->scanned, separator, input->end - input->scanned);
         if (!found) {
@@ -151,18 +181,18 @@ static void take_items(input_t *input) {
     }
 }
 
+/// Room for a read. False without memory.
+static bool reserve(input_t *input) {
+    if (input->capacity - input->end >= read_bytes_k) return true;
+    size_t const capacity = input->capacity * 2;
+    char *const buffer = capacity > input->capacity ? realloc(input->buffer, capacity) : NULL;
+    if (!buffer) return false;
+    input->buffer = buffer;
+    input->capacity = capacity;
+    return true;
+}
+
 static bool read_more(input_t *input) {
-    if (input->capacity - input->end < read_bytes_k) {
-        size_t const capacity = input->capacity * 2;
-        char *const buffer = capacity > input->capacity ? realloc(input->buffer, capacity) : NULL;
-        if (!buffer) {
-            message_("%s: item %llu: not enough memory for its text", input->name,
-                (unsigned long long)(input->number + input->item_count + 1));
-            return false;
-        }
-        input->buffer = buffer;
-        input->capacity = capacity;
-    }
     while (true) {
         ssize_t const count = read(input->descriptor, input->buffer + input->end, read_bytes_k);
         if (count >= 0) {
@@ -201,13 +231,19 @@ bool input_next_(input_t *input) {
         if (input->item_count == input->item_limit) return true;
         if (input->ended) {
             // A last line needs no separator.
-            if (input->end > input->consumed) take_item(input, input->end, input->end);
+            if (input->end > input->consumed && !is_bare_mark(input)) take_item(input, input->end, input->end);
             return true;
         }
         if (input->item_count) {
             if (!deadline_ns) deadline_ns = clock_ns_() + (uint64_t)patience_ms_k * 1000000;
             if (input->end >= window_bytes_k || !more_is_near(input, deadline_ns)) return true;
         }
-        if (!read_more(input)) return false;
+        if (!reserve(input)) {
+            // The window's own texts take room that the next window has.
+            if (input->item_count) return true;
+            input->skips = true;
+        } else if (!read_more(input)) {
+            return false;
+        }
     }
 }

@@ -24,6 +24,7 @@ typedef struct input_t {
     int descriptor;
     input_format_t format;
     bool ended;           ///< nothing more to read
+    bool skips;           ///< within an item that memory can't hold; the buffer has nothing else
     uint64_t number;      ///< items before the window; the first item of all is number one
     uint64_t bytes;       ///< of the input, consumed up to the window's end
     uint64_t bytes_total; ///< zero where the size isn't known
@@ -45,7 +46,8 @@ bool input_next_(input_t *input);
 /// The text of an item, valid until the next window.
 uform_text_t input_text_(input_t const *input, input_item_t const *item);
 
-/// Writes an item's number, status and problem as a message. `position` is the item's in the window.
+/// Writes an item's number, status and problem as a message. `position` is the item's in the window. The problem may be
+/// the detail of a library's call with this text alone, or NULL or empty, which leaves the status's own sentence.
 void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem);
 
 void input_close_(input_t *input);

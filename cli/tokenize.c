@@ -8,6 +8,7 @@
 #include "options.h"
 #include "output.h"
 #include "progress.h"
+#include "protect.h"
 #include "setup.h"
 
 enum { window_texts_k = 4096, ids_at_first_k = 32 };
@@ -74,7 +75,9 @@ static exit_status_t run_tokenize(settings_t const *settings) {
     tokenizing.ids = calloc(tokenizing.capacity, sizeof(*tokenizing.ids));
     if (!tokenizing.ids) message_("not enough memory for %zu ids", tokenizing.capacity);
     if (tokenizing.ids && input_open_(&tokenizing.input, settings->input, settings->format, window_texts_k)) {
-        if (output_open_(&tokenizing.output, settings->output, output_format_jsonl_k, uform_scalar_f32_k, 0)) {
+        // Opening the output empties it.
+        if (output_permitted_(&tokenizing.input, settings) &&
+            output_open_(&tokenizing.output, settings->output, output_format_jsonl_k, uform_scalar_f32_k, 0)) {
             bool const streamed = tokenize_stream(&tokenizing);
             bool const written = output_close_(&tokenizing.output);
             exit_status = streamed && written && !tokenizing.failed_count ? exit_status_ok_k : exit_status_failed_k;

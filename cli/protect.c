@@ -1,0 +1,51 @@
+/**
+ *  Files are compared by device and inode, so that links don't deceive: a model's directory is often made of links
+ *  into a store.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "progress.h"
+#include "protect.h"
+
+/// Folders of a model's modules, and a tool's own folders in them.
+enum { folder_depth_k = 2 };
+
+static bool same_file(struct stat const *left, struct stat const *right) {
+    return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
+}
+
+/// Whether the file is one of a folder's, or of the folders in it. Takes the folder's descriptor over.
+static bool folder_holds(int folder, struct stat const *file, int depth) {
+    DIR *const listing = folder >= 0 ? fdopendir(folder) : NULL;
+    if (!listing) {
+        if (folder >= 0) close(folder);
+        return false;
+    }
+    bool found = false;
+    for (struct dirent const *entry; !found && (entry = readdir(listing));) {
+        struct stat facts;
+        bool const parent = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+        if (parent || fstatat(folder, entry->d_name, &facts, 0) != 0) continue;
+        if (S_ISDIR(facts.st_mode) && depth)
+            found = folder_holds(openat(folder, entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC), file, depth - 1);
+        else found = same_file(&facts, file);
+    }
+    closedir(listing);
+    return found;
+}
+
+bool output_permitted_(input_t const *input, settings_t const *settings) {
+    struct stat source, target;
+    if (!settings->output || strcmp(settings->output, "-") == 0) return true;
+    if (stat(settings->output, &target) != 0 || !S_ISREG(target.st_mode)) return true;
+    if (fstat(input->descriptor, &source) == 0 && same_file(&source, &target))
+        return message_("--output: %s: is the input", settings->output), false;
+    int const model = open(settings->model, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!folder_holds(model, &target, folder_depth_k)) return true;
+    message_("--output: %s: is a file of the model's directory", settings->output);
+    return false;
+}
