@@ -70,6 +70,8 @@ int main(int argument_count, char **arguments) {
     occupy_standard_descriptors();
     // A reader that goes away is a failed write, not a sudden death.
     signal(SIGPIPE, SIG_IGN);
+    // So is a file that would grow beyond what the process may write.
+    signal(SIGXFSZ, SIG_IGN);
     if (argument_count < 2) return print_overview(stderr), exit_status_usage_k;
     char const *const name = arguments[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)

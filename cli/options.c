@@ -47,6 +47,11 @@ static bool parse_positive(char const *value, void *target) {
     return parse_count(value, target) && *(size_t *)target > 0;
 }
 
+/// The results of all runs are kept until the end.
+static bool parse_repeats(char const *value, void *target) {
+    return parse_positive(value, target) && *(size_t *)target <= 1000000;
+}
+
 static bool parse_seconds(char const *value, void *target) {
     if (!isdigit((unsigned char)value[0]) && value[0] != '.') return false;
     char *end = NULL;
@@ -132,15 +137,15 @@ static option_t const options[] = {
         "type of the embeddings: f32 (the default), f16, bf16, i8 or b1"},
     {"dimensions", "N", computing_k, parse_positive, TARGET(dimensions), "a positive integer",
         "keep the first N dimensions, for models trained that way"},
-    {"precision", "TYPE", computing_k, parse_precision, TARGET(precision), "f32, bf16 or i8",
-        "arithmetic: f32 or bf16; default: bf16 where the processor multiplies\nit natively, else f32"},
+    {"precision", "TYPE", computing_k, parse_precision, TARGET(precision), "f32 or bf16 (i8 is not in this build)",
+        "arithmetic: f32 or bf16; default: bf16 where the processor multiplies\nit natively, else f32; i8 is not in this build"},
     {"normalize", "WHEN", computing_k, parse_switch, TARGET(normalize), "auto, on or off",
         "scale embeddings to length one; auto: as the directory says"},
     {"pooling", "MODES", computing_k, parse_pooling, TARGET(pooling),
         "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several joined by '+'",
         "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several\njoined by '+'; default: as the directory says"},
     {"prompt", "NAME", encoding_k, parse_words, TARGET(prompt_name), "the name of a prompt",
-        "put this prompt of the directory before every text"},
+        "put this prompt of the directory before every text; 'query' and\n'document' are empty where a directory has none of them"},
     {"prompt-text", "TEXT", encoding_k, parse_words, TARGET(prompt_text), "a text",
         "put these words before every text; '' for no prompt at all"},
     {"max-tokens", "N", encoding_k, parse_positive, TARGET(max_tokens), "a positive integer",
@@ -155,7 +160,7 @@ static option_t const options[] = {
         "a class that 'uform info' lists", "kernels to use, e.g. serial or intel_haswell; default: the best here"},
     {"progress", "WHEN", command_embed_k, parse_switch, TARGET(progress), "auto, on or off",
         "rate and time left on standard error; auto: when it is a terminal"},
-    {"repeats", "N", command_bench_k, parse_positive, TARGET(repeats), "a positive integer",
+    {"repeats", "N", command_bench_k, parse_repeats, TARGET(repeats), "a positive integer, at most 1000000",
         "runs to take the median of; default: 5"},
     {"seconds", "S", command_bench_k, parse_seconds, TARGET(seconds), "a number of seconds",
         "repeat the input within a run until S seconds have passed; default: 0"},
@@ -219,6 +224,10 @@ options_outcome_t options_parse_(command_t const *command, int word_count, char 
     bool const wants_model = (command->bit & encoding_k) != 0;
     if (wants_model && !settings->model) {
         message_("%s: --model: expected the path of a directory, found nothing", command->name);
+        return options_refused_k;
+    }
+    if (settings->prompt_name && settings->prompt_text) {
+        message_("%s: --prompt: expected no --prompt-text beside it, found both", command->name);
         return options_refused_k;
     }
     return options_parsed_k;
