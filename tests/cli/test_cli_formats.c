@@ -75,6 +75,14 @@ static void lines_end_in_many_ways(void **state) {
     char *const marked = output_of_text(
         "embed --model MODEL --format jsonl", "\xEF\xBB\xBF\"first one\"\n\"\"\n\"third one\"\n\"last\"", 0);
     assert_string_equal(marked, plain);
+    static char const *const formats[] = {"lines", "jsonl"};
+    for (size_t row = 0; row != 2; ++row) {
+        char words[64];
+        snprintf(words, sizeof(words), "embed --model MODEL --format %s", formats[row]);
+        char *const bare_mark = output_of_text(words, "\xEF\xBB\xBF", 0);
+        assert_string_equal(bare_mark, "");
+        free(bare_mark);
+    }
     free(plain), free(nul), free(nul_ended), free(json), free(marked);
 }
 
@@ -130,6 +138,38 @@ static void broken_items_are_numbered_and_null(void **state) {
         free(row), free(message);
     }
     free(first), free(last);
+    tool_free(&result);
+}
+
+/// A tokenizer with an id that the weights have no row for makes some texts fail.
+static void failing_texts_say_why(void **state) {
+    (void)state;
+    static char const *const files[] = {"config.json", "modules.json", "model.safetensors", "1_Pooling/config.json"};
+    tool_make_folder("larger");
+    tool_make_folder("larger/1_Pooling");
+    for (size_t row = 0; row != sizeof(files) / sizeof(files[0]); ++row) {
+        char name[64];
+        snprintf(name, sizeof(name), "larger/%s", files[row]);
+        tool_copy_model_file(files[row], tool_file(name));
+    }
+    char path[512];
+    snprintf(path, sizeof(path), "%s/tokenizer.json", tool_model);
+    char *const tokenizer = tool_read_file(path, NULL), *const entry = strstr(tokenizer, "\"z\": 30");
+    assert_non_null(entry);
+    memcpy(entry, "\"z\":500", 7);
+    tool_write_file(tool_file("larger/tokenizer.json"), tokenizer, strlen(tokenizer));
+    tool_result_t result = tool_run_text("embed --model @larger --threads 2", "a\nz\nb\nz z\na\n");
+    assert_int_equal(result.exit_status, 1);
+    assert_string_equal(result.messages,
+        "uform: standard input: item 2: mismatched: token 500 is beyond the model's vocabulary of 135\n"
+        "uform: standard input: item 4: mismatched: token 500 is beyond the model's vocabulary of 135\n");
+    char *const first = line_of(result.output, 0), *const last = line_of(result.output, 4);
+    assert_int_equal(first[0], '[');
+    assert_string_equal(first, last);
+    char *const second = line_of(result.output, 1), *const fourth = line_of(result.output, 3);
+    assert_string_equal(second, "null");
+    assert_string_equal(fourth, "null");
+    free(first), free(last), free(second), free(fourth), free(tokenizer);
     tool_free(&result);
 }
 
@@ -432,6 +472,7 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(lines_end_in_many_ways),
         cmocka_unit_test(order_is_kept_over_windows),
         cmocka_unit_test(broken_items_are_numbered_and_null),
+        cmocka_unit_test(failing_texts_say_why),
         cmocka_unit_test(items_are_numbered_over_windows),
         cmocka_unit_test(ids_of_long_texts_are_complete),
         cmocka_unit_test(json_strings_hold_anything),

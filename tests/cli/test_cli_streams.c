@@ -134,6 +134,47 @@ static void one_line_may_be_enormous(void **state) {
     free(line);
 }
 
+static void limits_of_the_process_are_told(void **state) {
+    (void)state;
+    char command[1024];
+    // A file may not grow beyond a block; what is written is longer.
+    char *const lines = calloc(1, 400001);
+    for (size_t at = 0; at != 400000; ++at) lines[at] = at % 2 ? '\n' : 'a';
+    tool_write_file(tool_file("short"), lines, 400000);
+    snprintf(command, sizeof(command),
+        "trap - XFSZ; ulimit -f 4; '%s' tokenize --model '%s' --input '%s' --output '%s' 2>'%s'", tool_path, tool_model,
+        tool_file("short"), tool_file("ids"), tool_file("messages"));
+    assert_int_equal(WEXITSTATUS(system(command)), 1);
+    char *messages = tool_read_file(tool_file("messages"), NULL);
+    assert_non_null(strstr(messages, "ids: File too large\n"));
+    assert_int_equal(tool_line_count(messages), 1);
+    free(messages), free(lines);
+    // Sanitizers reserve more addresses than any limit leaves.
+    if (TOOL_SANITIZED) return;
+    enum { length = 96 << 20 };
+    char *const huge = malloc(length);
+    memset(huge, 'a', length);
+    memcpy(huge, "b\n", 2);
+    memcpy(huge + length / 2, "\nb\n", 3);
+    tool_write_file(tool_file("huge"), huge, length);
+    free(huge);
+    snprintf(command, sizeof(command),
+        "ulimit -v 80000; '%s' embed --threads 1 --model '%s' --input '%s' --output '%s' 2>'%s'", tool_path, tool_model,
+        tool_file("huge"), tool_file("rows"), tool_file("messages"));
+    assert_int_equal(WEXITSTATUS(system(command)), 1);
+    messages = tool_read_file(tool_file("messages"), NULL);
+    assert_int_equal(tool_line_count(messages), 2);
+    assert_non_null(strstr(messages, "item 2: out_of_memory: "));
+    assert_non_null(strstr(messages, "item 4: out_of_memory: "));
+    char *const rows = tool_read_file(tool_file("rows"), NULL);
+    size_t const first = strcspn(rows, "\n") + 1;
+    assert_int_equal(tool_line_count(rows), 4);
+    assert_memory_equal(rows + first, "null\n", 5);
+    assert_memory_equal(rows + first + 5, rows, first);
+    assert_string_equal(rows + 2 * first + 5, "null\n");
+    free(rows), free(messages);
+}
+
 /// The peak memory over an input of so many lines, in kilobytes.
 static long peak_over(char const *words, size_t line_count) {
     static char const line[] = "{\"text\": \"the words of a line that is long enough to count when there are many\"}\n";
@@ -169,6 +210,7 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(devices_serve_as_files),
         cmocka_unit_test(closed_descriptors_are_failures),
         cmocka_unit_test(one_line_may_be_enormous),
+        cmocka_unit_test(limits_of_the_process_are_told),
         cmocka_unit_test(memory_is_bounded_by_the_window),
     };
     int const failed = cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -110,7 +112,12 @@ static void wrong_words_end_with_one_clear_line(void **state) {
         {"tokenize --model MODEL --scalar f32", {"--scalar"}},
         {"bench --model MODEL --input @texts --seconds nan", {"--seconds", "'nan'"}},
         {"bench --model MODEL --input @texts --repeats 0", {"--repeats", "'0'"}},
+        {"bench --model MODEL --input @texts --repeats 99999999999", {"--repeats", "'99999999999'"}},
         {"bench --model MODEL --input @empty", {"expected texts"}},
+        {"embed --model MODEL --prompt query --prompt-text words", {"--prompt", "--prompt-text"}},
+        {"tokenize --model MODEL --prompt-text= --prompt query", {"--prompt", "--prompt-text"}},
+        {"embed --model MODEL --precision f16", {"i8 is not in this build"}},
+        {"embed --model /nowhere/\xE2\x80\xAE\xC2\x9B\xFF\xC3\xA9", {"/nowhere/???\xC3\xA9"}},
     };
     tool_write_file(tool_file("texts"), "one\ntwo\n", 8);
     tool_write_file(tool_file("empty"), "", 0);
@@ -131,8 +138,8 @@ static void a_refusal_leaves_an_existing_output_alone(void **state) {
     tool_write_file(tool_file("kept"), "kept", 4);
     static char const *const words[] = {"embed --model /nowhere --output @kept",
         "embed --model MODEL --prompt nobody --output @kept",
-        "embed --model MODEL --input /nowhere/texts --output @kept",
-        "embed --model MODEL --input @kept --output @kept"};
+        "embed --model MODEL --input /nowhere/texts --output @kept", "embed --model MODEL --input @kept --output @kept",
+        "tokenize --model MODEL --input @kept --output @kept"};
     for (size_t row = 0; row != sizeof(words) / sizeof(words[0]); ++row) {
         tool_result_t result = tool_run_text(words[row], "a text\n");
         assert_int_equal(result.exit_status, 2);
@@ -142,6 +149,34 @@ static void a_refusal_leaves_an_existing_output_alone(void **state) {
         free(kept);
         tool_free(&result);
     }
+}
+
+static void the_models_files_are_no_output(void **state) {
+    (void)state;
+    static char const *const files[] = {
+        "config.json", "tokenizer.json", "modules.json", "model.safetensors", "1_Pooling/config.json"};
+    tool_make_folder("model");
+    tool_make_folder("model/1_Pooling");
+    for (size_t row = 0; row != sizeof(files) / sizeof(files[0]); ++row) {
+        char name[64];
+        snprintf(name, sizeof(name), "model/%s", files[row]);
+        tool_copy_model_file(files[row], tool_file(name));
+    }
+    assert_int_equal(symlink("model/config.json", tool_file("link")), 0);
+    static char const *const words[] = {"embed --model @model --output @model/tokenizer.json",
+        "tokenize --model @model --output @model/model.safetensors",
+        "embed --model @model --output @model/1_Pooling/config.json", "embed --model @model --output @link"};
+    for (size_t row = 0; row != sizeof(words) / sizeof(words[0]); ++row) {
+        tool_result_t result = tool_run_text(words[row], "a text\n");
+        assert_int_equal(result.exit_status, 2);
+        assert_int_equal(tool_line_count(result.messages), 1);
+        expect_contains(result.messages, "is a file of the model's directory");
+        tool_free(&result);
+    }
+    // A file of its own in there is the user's business, and the model still loads.
+    tool_result_t result = tool_run_text("tokenize --model @model --output @model/ids.jsonl", "a text\n");
+    assert_int_equal(result.exit_status, 0);
+    tool_free(&result);
 }
 
 static json_t *parse(char const *text) {
@@ -196,6 +231,31 @@ static void info_says_why_a_class_was_declined(void **state) {
     tool_free(&verbose);
 }
 
+static void info_explains_a_wrong_variable(void **state) {
+    (void)state;
+    static char const *const values[] = {"pentium", "aws_g2", "\xFF"};
+    char const *const forced = getenv("UFORM_CPU_CLASS");
+    char *const kept = forced ? strdup(forced) : NULL;
+    for (size_t row = 0; row != sizeof(values) / sizeof(values[0]); ++row) {
+        setenv("UFORM_CPU_CLASS", values[row], 1);
+        tool_result_t text = tool_run_text("info", ""), json = tool_run_text("info --json --model MODEL", "");
+        tool_result_t embed = tool_run_text("embed --model MODEL", "");
+        if (kept) setenv("UFORM_CPU_CLASS", kept, 1);
+        else unsetenv("UFORM_CPU_CLASS");
+        assert_int_equal(text.exit_status, 0);
+        assert_int_equal(json.exit_status, 0);
+        assert_int_equal(embed.exit_status, 2);
+        expect_contains(text.output, "ignored          UFORM_CPU_CLASS: ");
+        expect_contains(text.output, "serial");
+        json_t *const root = parse(json.output);
+        expect_contains(json_string_value(json_object_get(root, "cpu_class_problem")), row == 1 ? "aws_g2" : "found");
+        assert_true(json_is_object(json_object_get(root, "model")));
+        json_decref(root);
+        tool_free(&text), tool_free(&json), tool_free(&embed);
+    }
+    free(kept);
+}
+
 static void bench_tells_json(void **state) {
     (void)state;
     static char const texts[] = "first text\nsecond text, a little longer\n\nand a last one";
@@ -238,8 +298,10 @@ int main(int argument_count, char **arguments) {
         cmocka_unit_test(no_command_shows_help_as_an_error),
         cmocka_unit_test(wrong_words_end_with_one_clear_line),
         cmocka_unit_test(a_refusal_leaves_an_existing_output_alone),
+        cmocka_unit_test(the_models_files_are_no_output),
         cmocka_unit_test(info_tells_json),
         cmocka_unit_test(info_says_why_a_class_was_declined),
+        cmocka_unit_test(info_explains_a_wrong_variable),
         cmocka_unit_test(bench_tells_json),
         cmocka_unit_test(bench_tells_people),
     };

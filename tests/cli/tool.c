@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -70,6 +71,20 @@ char *tool_read_file(char const *path, size_t *length) {
     fclose(file);
     if (length) *length = size;
     return bytes;
+}
+
+void tool_make_folder(char const *name) {
+    char const *const path = tool_file(name);
+    require(mkdir(path, 0700) == 0, path);
+}
+
+void tool_copy_model_file(char const *file, char const *path) {
+    char source[512];
+    snprintf(source, sizeof(source), "%s/%s", tool_model, file);
+    size_t length = 0;
+    char *const bytes = tool_read_file(source, &length);
+    tool_write_file(path, bytes, length);
+    free(bytes);
 }
 
 /// Splits the words, in place, and puts paths in.

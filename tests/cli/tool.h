@@ -42,6 +42,10 @@ char const *tool_file(char const *name);
 void tool_write_file(char const *path, void const *bytes, size_t length);
 char *tool_read_file(char const *path, size_t *length);
 
+/// Makes a folder in the folder for files, and copies one of the model's files to a path in there.
+void tool_make_folder(char const *name);
+void tool_copy_model_file(char const *file, char const *path);
+
 /// Runs the tool with words separated by single spaces. "MODEL" stands for the model's directory, "@name" for a file in
 /// the folder.
 tool_result_t tool_run(char const *words, void const *input, size_t length);
