@@ -407,6 +407,7 @@ static int run_replay(char const *variable, char const *machine, char const *rol
         unsetenv("HWLOC_SYNTHETIC");
         unsetenv("HWLOC_THISSYSTEM");
         if (split) setenv("HWLOC_THISSYSTEM", "1", 1);
+        setenv("HWLOC_LIBXML", "0", 1); // where hwloc's plugins are installed, the one of libxml2 leaks
         setenv(variable, machine, 1);
         execl(own_path, own_path, role, (char *)NULL);
         _exit(127);
