@@ -57,6 +57,17 @@ def scenario_table(scenario):
     return table(header, rows)
 
 
+def scenario_parts(scenarios):
+    parts = []
+    for scenario in scenarios:
+        one = "one at a time" if scenario["batch"] == 1 else "peers in batches of 32"
+        threads = "one core" if scenario["threads"] == 1 else f"{scenario['threads']} threads on as many cores"
+        parts += [f"## {scenario['title']}",
+                  f"{scenario['texts']} texts of {scenario['source']}, {scenario['tokens']:,} tokens, {one}, {threads}.",
+                  scenario_table(scenario)]
+    return parts
+
+
 def executors(measured):
     """What `bench/executors.py` added."""
     lines = measured["lines"]
@@ -92,12 +103,7 @@ def markdown(results):
         "count. Peers get batches of 32, longest texts first; UForm gets all texts in one call. Its bf16 rows and theirs keep weights and "
         "activations in 16 bits; int8 rows are the engines' own dynamic quantization. `bench/run.py` says how ratios and limits are taken.",
     ]
-    for scenario in results["scenarios"]:
-        one = "one at a time" if scenario["batch"] == 1 else "peers in batches of 32"
-        threads = "one core" if scenario["threads"] == 1 else f"{scenario['threads']} threads on as many cores"
-        parts += [f"## {scenario['title']}",
-                  f"{scenario['texts']} texts of {scenario['source']}, {scenario['tokens']:,} tokens, {one}, {threads}.",
-                  scenario_table(scenario)]
+    parts += scenario_parts(results["scenarios"])
     limits = next(({name: engine["limit_flops"] for name, engine in scenario["engines"].items() if "limit_flops" in engine}
                    for scenario in results["scenarios"]), {})
     if limits:
@@ -111,6 +117,9 @@ def markdown(results):
                   table(["engine", "version", "to the first vector", "peak memory"],
                         [[name, engine["version"], seconds(engine["load_seconds"]), megabytes(engine["peak_bytes"])]
                          for name, engine in results["engines"].items()])]
+    if "more" in results:
+        more = results["more"]
+        parts += [f"# The same on other texts\n\nMeasured on {more['date']} with\n\n    {more['command']}"] + scenario_parts(more["scenarios"])
     if "executors" in results:
         parts += executors(results["executors"])
     for name, reason in results["skipped"].items():

@@ -258,6 +258,7 @@ def arguments():
     parser.add_argument("--natural", help="texts of natural lengths, one a line")
     parser.add_argument("--fixed128", help="texts of 128 tokens")
     parser.add_argument("--fixed16", help="texts of 16 tokens")
+    parser.add_argument("--more", help="results.json of a run on other texts, whose tables are to follow this run's")
     parser.add_argument("--repeats", type=int, default=5, help="rounds a scenario")
     parser.add_argument("--limit", type=int, help="texts a scenario, taken evenly from its file")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated; the first reference is " + REFERENCE)
@@ -308,6 +309,10 @@ def main():
         for worker in workers.values():
             worker.close()
     measure_loads(options, results)
+    if options.more:
+        with open(options.more, encoding="utf-8") as file:
+            other = json.load(file)
+        results["more"] = {name: other[name] for name in ("date", "command", "scenarios")}
     with open(os.path.join(options.output, "results.json"), "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
         file.write("\n")
