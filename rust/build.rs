@@ -45,9 +45,8 @@ fn link_package(flags: &str) {
 fn link_static(folder: &Path) {
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static=uform");
-    let advice = "the static library needs jansson's and hwloc's development files \
-                  (Debian: libjansson-dev libhwloc-dev pkg-config)";
-    link_package(&run(Command::new("pkg-config").args(["--libs", "jansson", "hwloc"]), advice));
+    let advice = "the static library needs hwloc's development files (Debian: libhwloc-dev pkg-config)";
+    link_package(&run(Command::new("pkg-config").args(["--libs", "hwloc"]), advice));
     println!("cargo:rustc-link-lib=pthread");
     println!("cargo:rustc-link-lib=m");
 }
@@ -70,11 +69,16 @@ fn build_tree(tree: &Path, output: &Path) {
     for part in ["CMakeLists.txt", "cmake", "include", "src"] {
         println!("cargo:rerun-if-changed={}", tree.join(part).display());
     }
-    let advice = "building the C library takes cmake, a C compiler, pkg-config, jansson and hwloc \
-                  (Debian: cmake gcc pkg-config libjansson-dev libhwloc-dev)";
+    let advice = "building the C library takes cmake, ninja or make, a C compiler, pkg-config and hwloc \
+                  (Debian: cmake ninja-build gcc pkg-config libhwloc-dev)";
     let folder = output.join("cmake");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(tree).arg("-B").arg(&folder).arg("-DCMAKE_BUILD_TYPE=Release");
+    // CMake's own choice is make, which is not everywhere that ninja is.
+    let has_ninja = Command::new("ninja").arg("--version").output().map_or(false, |done| done.status.success());
+    if has_ninja && env::var_os("CMAKE_GENERATOR").is_none() {
+        configure.args(["-G", "Ninja"]);
+    }
     for part in ["CLI", "EXAMPLES", "TESTS"] {
         configure.arg(format!("-DUFORM_BUILD_{}=OFF", part));
     }
