@@ -278,6 +278,7 @@ functions! {
         report: *mut EncodeReport,
         call: *mut Call,
     ) -> Status;
+    fn uform_encode_dimensions(model: Model, options: *const EncodeOptions, dimensions: *mut usize) -> Status;
     fn uform_tokenize(
         model: Model,
         text: Text,

@@ -253,21 +253,6 @@ impl ModelDescription {
             prompt_count: description.prompt_count,
         }
     }
-
-    /// Length of an embedding when a call pools in so many modes of its own, zero for the directory's: what the library
-    /// makes of zero dimensions.
-    pub(crate) fn dimensions_of(&self, mode_count: usize) -> usize {
-        if mode_count == 0 || self.dense_count > 0 {
-            return self.dimensions;
-        }
-        let pooled = mode_count * self.width;
-        let is_cut = self.dimensions < self.pooling.len() * self.width;
-        if is_cut {
-            pooled.min(self.dimensions)
-        } else {
-            pooled
-        }
-    }
 }
 
 /// A path as C takes it.

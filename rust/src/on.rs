@@ -122,9 +122,14 @@ impl<'executor> On<'executor> {
 
     /// How many dimensions embeddings made here have.
     pub fn output_dimensions(&self) -> usize {
-        match self.options.dimensions {
-            0 => self.model.describe().dimensions_of(self.options.pooling.0.count_ones() as usize),
-            dimensions => dimensions,
+        // An empty prompt, so that nothing is tokenized for it: the answer depends on model and options alone.
+        let raw = self.raw_options(ffi::Scalar(0), ptr::null(), b"\0".as_ptr().cast());
+        let mut dimensions = 0;
+        // SAFETY: the model and the options are valid, and so is the place for the answer.
+        match unsafe { ffi::uform_encode_dimensions(self.model.handle(), &raw, &mut dimensions) }.0 {
+            0 => dimensions,
+            // Options that don't fit the model: the call they are for is refused before it writes anything.
+            _ => self.options.dimensions,
         }
     }
 
@@ -281,24 +286,34 @@ impl<'executor> On<'executor> {
         }
     }
 
-    /// The options in C's form. Dimensions are always said, so that C never writes longer rows than there is room for.
+    /// The options in C's form.
     pub(crate) fn call_options<S: Element>(&self) -> Result<CallOptions> {
         let options = &self.options;
         let texts = [c_prompt("prompt_name", &options.prompt_name)?, c_prompt("prompt", &options.prompt)?];
         let pointer = |text: &Option<CString>| text.as_ref().map_or(ptr::null(), |text| text.as_ptr());
-        let raw = ffi::EncodeOptions {
+        let raw = self.raw_options(ffi::Scalar(S::SCALAR as i32), pointer(&texts[0]), pointer(&texts[1]));
+        Ok(CallOptions { raw, _texts: texts })
+    }
+
+    fn raw_options(
+        &self,
+        scalar: ffi::Scalar,
+        prompt_name: *const c_char,
+        prompt: *const c_char,
+    ) -> ffi::EncodeOptions {
+        let options = &self.options;
+        ffi::EncodeOptions {
             size: size_of::<ffi::EncodeOptions>(),
-            scalar: ffi::Scalar(S::SCALAR as i32),
-            dimensions: self.output_dimensions(),
+            scalar,
+            dimensions: options.dimensions,
             normalize: options.normalize,
             pooling: options.pooling,
-            prompt_name: pointer(&texts[0]),
-            prompt: pointer(&texts[1]),
+            prompt_name,
+            prompt,
             max_tokens: options.max_tokens,
             truncate_left: options.truncate_left,
             literal_specials: options.literal_specials,
-        };
-        Ok(CallOptions { raw, _texts: texts })
+        }
     }
 }
 

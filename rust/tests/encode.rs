@@ -107,6 +107,21 @@ fn the_directory_s_cut_is_followed() {
     assert_eq!(on.clone().dimensions(cut + 1).encode_texts::<f32>(&["a"]).expect("a row").dimensions(), cut + 1);
 }
 
+// A directory's own cut comes after its Normalize, a caller's before: the same numbers, but only the latter's length is one.
+#[test]
+fn only_a_caller_s_cut_is_normalized() {
+    let (model, alone) = (model("truncate_dim_normalized"), Executor::default());
+    let on = model.on(&alone);
+    let length = |on: &uform::On<'_>| {
+        let row = on.encode_texts::<f32>(&["hello"]).and_then(|found| found.into_vec()).expect("a row");
+        row.iter().map(|number| number * number).sum::<f32>()
+    };
+    assert!(length(&on) < 0.99);
+    assert!((length(&on.clone().dimensions(on.output_dimensions())) - 1.0).abs() < 1e-5);
+    assert_eq!(on.clone().dimensions(100_000).encode_texts::<f32>(&["a"]).err(), Some(Status::InvalidArgument));
+    assert_eq!(on.clone().dimensions(100_000).output_dimensions(), 100_000);
+}
+
 #[test]
 fn texts_may_be_anything() {
     let (model, alone) = (model("pooling_mean"), Executor::default());
