@@ -10,6 +10,7 @@
 #define UFORM_MODEL_H
 
 #include "uform/executor.h"
+#include "uform/image.h"
 #include "uform/types.h"
 
 #ifdef __cplusplus

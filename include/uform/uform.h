@@ -7,6 +7,7 @@
 #include "uform/capabilities.h"
 #include "uform/devices.h"
 #include "uform/executor.h"
+#include "uform/image.h"
 #include "uform/model.h"
 #include "uform/status.h"
 #include "uform/types.h"
