@@ -97,18 +97,21 @@ typedef struct uform_gemm_t {
 } uform_gemm_t;
 
 /**
- *  Self-attention of one text over its own length. For each head h: softmax(scale * Q_h K_h^T) V_h.
+ *  Self-attention of one text over its own length. For each head h: softmax(scale * Q_h K_h^T) V_h. Texts are rows of tokens:
+ *  an image's patches are one as well. `causal` lets query i see keys 0 to i alone.
  *  Heads are padded: head h of queries is elements [h * head_width, (h + 1) * head_width) of its matrix, where `head_width` is a
  *  multiple of 32 whose padding holds zeros. Up to `uform_row_step_k` rows past the text's end may be read, and never matter.
  */
 typedef struct uform_attention_call_t {
     uform_panels_t queries, keys, values; ///< [rows, heads * head_width] of the group's scalar
-    uform_panels_t outputs;               ///< likewise; rows of this text only are written
+    uform_panels_t outputs;               ///< likewise; rows of this text's queries only are written
     size_t row_begin;                     ///< the text's first row in all four
     size_t length;                        ///< its tokens, at least one
     size_t heads, head_width;
     float scale;
-    void *scratch; ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
+    void *scratch;      ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
+    bool causal;        ///< query i sees keys 0 to i
+    size_t query_count; ///< only so many of the text's first rows are queries, and written; zero: all of them
 } uform_attention_call_t;
 
 typedef struct uform_attention_t {
@@ -121,6 +124,8 @@ typedef struct uform_attention_t {
  *
  *      y = gain * (x - mean(x)) / sqrt(variance(x) + epsilon) + shift        over the real `width`
  *      outputs = y rounded to the group's scalar;  residual = y + next_bias
+ *
+ *  With `keep`, as models that normalise before each block want it, the residual stays what it was: residual = x + next_bias.
  */
 typedef struct uform_normalize_call_t {
     uform_panels_t residual; ///< [rows, width] f32, read and written
@@ -129,10 +134,12 @@ typedef struct uform_normalize_call_t {
     float epsilon;
     float const *gain, *shift; ///< [width] padded with zeros, aligned to 64 bytes
     float const *next_bias;    ///< likewise; NULL for none
+    bool keep;                 ///< the residual is not replaced by what was normalised
 } uform_normalize_call_t;
 
 /**
- *  The sum of three embedding rows: residual[row] = words[ids[row]] + positions[position_ids[row]] + types[type_ids[row]].
+ *  The sum of three embedding rows: residual[row] = words[ids[row]] + types[type_ids[row]] + positions[position_ids[row]].
+ *  Where `types` is NULL there are no types, and `type_ids` is ignored.
  */
 typedef struct uform_lookup_call_t {
     void const *words, *positions,
@@ -143,9 +150,36 @@ typedef struct uform_lookup_call_t {
     uform_panels_t residual; ///< [rows, width] f32, padding written as zeros
 } uform_lookup_call_t;
 
+/**
+ *  The product of two matrices, element by element, as gated feed-forwards want it: inner = inner * gates.
+ */
+typedef struct uform_gate_call_t {
+    uform_panels_t inner; ///< [rows, width] of the group's scalar, read and written; products are rounded to it
+    uform_panels_t gates; ///< likewise, read
+    size_t rows, width;   ///< padded to `uform_width_step_k`
+} uform_gate_call_t;
+
+/**
+ *  Rotary positions of one text's queries or keys, in place. Each head is a row of pairs: element i of its first half and element
+ *  i of its second one. Row r of the text turns pair i by the angle whose cosine and sine are element [r, i] of the tables:
+ *
+ *      (a, b)  becomes  (a * cosine - b * sine, b * cosine + a * sine)
+ *
+ *  Half a head is a multiple of 32 elements, so both of a pair are at the same place of their lines. Products and sums are f32, their
+ *  results rounded to the group's scalar.
+ */
+typedef struct uform_rotate_call_t {
+    uform_panels_t panels;        ///< [.., heads * head_width] of the group's scalar, read and written
+    size_t row_begin, rows;       ///< the text's first row in the panels, and its rows; no others are written
+    size_t heads, head_width;     ///< the padded width, a multiple of 64
+    float const *cosines, *sines; ///< row-major [rows, head_width / 2], aligned to 64 bytes, the same for all heads
+} uform_rotate_call_t;
+
 typedef struct uform_rows_t {
     void (*normalize)(uform_normalize_call_t const *call);
     void (*lookup)(uform_lookup_call_t const *call);
+    void (*gate)(uform_gate_call_t const *call);
+    void (*rotate)(uform_rotate_call_t const *call);
 } uform_rows_t;
 
 /**

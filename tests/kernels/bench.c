@@ -151,8 +151,17 @@ static void bench_attention(
         matrix_fill(&inputs[i], length, heads * head_width, contents_plain_k);
     }
     guarded_t scratch = guarded_new(round_up(attention->scratch_bytes(length, head_width), 64), true);
-    attention_bench_t bench = {attention, {inputs[0].panels, inputs[1].panels, inputs[2].panels, outputs.panels, 0,
-                                              length, heads, head_width, 0.17f, scratch.data}};
+    attention_bench_t bench = {attention, {
+                                              .queries = inputs[0].panels,
+                                              .keys = inputs[1].panels,
+                                              .values = inputs[2].panels,
+                                              .outputs = outputs.panels,
+                                              .length = length,
+                                              .heads = heads,
+                                              .head_width = head_width,
+                                              .scale = 0.17f,
+                                              .scratch = scratch.data,
+                                          }};
     char name[64];
     snprintf(name, sizeof(name), "attention over %zu", length);
     report(name, (timed_t){attention_once, &bench}, gemm);
@@ -180,7 +189,8 @@ static void bench_normalize(uform_rows_t const *rows, uform_gemm_t const *gemm, 
     guarded_t ones = guarded_new(width * sizeof(float), true);
     for (size_t i = 0; i < width; ++i) vector_of(&ones)[i] = 1.0f;
     float const *const vector = vector_of(&ones);
-    normalize_bench_t bench = {rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector}};
+    normalize_bench_t bench = {
+        rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector, false}};
     report("normalize 512 x 384 (8 operations a number)", (timed_t){normalize_once, &bench}, gemm);
     matrix_free(&residual);
     matrix_free(&outputs);

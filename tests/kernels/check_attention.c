@@ -20,7 +20,8 @@
 typedef struct shape_t {
     size_t row_begin, length, heads, head_width;
     float scale, size; ///< of the softmax; factor of queries and keys
-    bool at_end;
+    bool at_end, causal;
+    size_t query_count;
 } shape_t;
 
 typedef struct operands_t {
@@ -78,6 +79,8 @@ static matrix_t attend(uform_attention_t const *attention, shape_t const *shape,
         .head_width = shape->head_width,
         .scale = shape->scale,
         .scratch = scratch.data,
+        .causal = shape->causal,
+        .query_count = shape->query_count,
     };
     attention->attend(&call);
     guarded_free(&scratch);
@@ -89,13 +92,14 @@ static void check_shape(subject_t const *subject, precision_t precision, shape_t
     matrix_t found = attend(attention_of(subject->kernels, precision), shape, &operands);
     matrix_t expected = attend(attention_of(subject->serial, precision), shape, &operands);
     char what[128];
-    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu heads of %zu", shape->row_begin, shape->length,
-        shape->heads, shape->head_width);
+    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu queries, %zu heads of %zu%s", shape->row_begin,
+        shape->length, shape->query_count, shape->heads, shape->head_width, shape->causal ? ", causal" : "");
+    size_t const written = shape->query_count ? shape->query_count : shape->length;
     double const absolute = (precision == precision_f32_k ? 2e-5 : 0x1p-6) + (shape->size > 2.0f ? 1e-3 : 0.0);
     uint32_t const untouched = precision == precision_f32_k ? 0xFFFFFFFFu : 0xFFFFu;
     for (size_t row = 0; row < found.rows; ++row)
         for (size_t column = 0; column < found.width; ++column) {
-            if (row < shape->row_begin || row >= shape->row_begin + shape->length)
+            if (row < shape->row_begin || row >= shape->row_begin + written)
                 assert_int_equal(matrix_bits(&found, row, column), untouched);
             else
                 expect_close(what, row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column),
@@ -109,7 +113,7 @@ static void check_shape(subject_t const *subject, precision_t precision, shape_t
 static void check_lengths(subject_t const *subject, precision_t precision) {
     static size_t const longer[] = {47, 48, 49, 63, 64, 65, 95, 97, 128, 129};
     for (size_t i = 0; i < 40 + sizeof(longer) / sizeof(longer[0]); ++i) {
-        shape_t const shape = {
+        shape_t shape = {
             .row_begin = random_below(40),
             .length = i < 40 ? i + 1 : longer[i - 40],
             .heads = 1 + i % 2,
@@ -121,7 +125,58 @@ static void check_lengths(subject_t const *subject, precision_t precision) {
             .at_end = i % 2,
         };
         check_shape(subject, precision, &shape);
+        shape.causal = true;
+        check_shape(subject, precision, &shape);
+        shape.query_count = 1 + random_below(shape.length);
+        check_shape(subject, precision, &shape);
+        shape.causal = false;
+        check_shape(subject, precision, &shape);
     }
+}
+
+/// The towers' own shapes: patches of whole pictures, wide heads, one query that pools them all.
+static void check_long(subject_t const *subject, precision_t precision) {
+    static shape_t const shapes[] = {
+        {.row_begin = 3, .length = 700, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f},
+        {.row_begin = 3, .length = 700, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f, .causal = true},
+        {.length = 197, .heads = 2, .head_width = 64, .scale = 0.125f, .size = 1.0f, .at_end = true},
+        {.row_begin = 1, .length = 257, .heads = 1, .head_width = 96, .scale = 0.118f, .size = 1.0f, .at_end = true},
+        {.length = 729, .heads = 2, .head_width = 96, .scale = 0.118f, .size = 1.0f, .query_count = 1},
+        {.length = 130, .heads = 1, .head_width = 256, .scale = 0.0625f, .size = 1.0f, .causal = true},
+        {.length = 77, .heads = 3, .head_width = 64, .scale = 0.125f, .size = 1.0f, .at_end = true, .causal = true},
+        {.length = 4100, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f, .query_count = 40},
+    };
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); ++i) check_shape(subject, precision, &shapes[i]);
+}
+
+/// What a query does not see can't be felt: other keys and values after it leave its bits alone. Values of zero would be felt
+/// if they were not finite, so these are.
+static void check_causality(subject_t const *subject, precision_t precision) {
+    shape_t shape = {.length = 70, .heads = 2, .head_width = 32, .scale = 0.2f, .size = 1.0f, .causal = true};
+    operands_t operands = operands_new(&shape, precision);
+    matrix_t whole = attend(attention_of(subject->kernels, precision), &shape, &operands);
+    for (size_t query = 0; query + 1 < shape.length; query += 1 + random_below(9)) {
+        operands_t changed = operands_new(&shape, precision);
+        matrix_copy(&changed.queries, &operands.queries);
+        for (size_t row = 0; row <= query; ++row)
+            for (size_t column = 0; column < whole.width; ++column) {
+                matrix_set(&changed.keys, row, column, matrix_get(&operands.keys, row, column));
+                matrix_set(&changed.values, row, column, matrix_get(&operands.values, row, column));
+            }
+        matrix_set(&changed.keys, query + 1, 5, random_below(2) ? NAN : 1e4f);
+        matrix_t found = attend(attention_of(subject->kernels, precision), &shape, &changed);
+        for (size_t row = 0; row <= query; ++row)
+            for (size_t column = 0; column < whole.width; ++column)
+                assert_int_equal(matrix_bits(&found, row, column), matrix_bits(&whole, row, column));
+        bool felt = false;
+        for (size_t column = 0; column < whole.width; ++column)
+            felt = felt || matrix_bits(&found, query + 1, column) != matrix_bits(&whole, query + 1, column);
+        assert_true(felt);
+        matrix_free(&found);
+        operands_free(&changed);
+    }
+    matrix_free(&whole);
+    operands_free(&operands);
 }
 
 /// One NaN among the queries spoils its row and head alone; one among the values spoils the whole column of its head.
@@ -169,9 +224,8 @@ static void check_independence(subject_t const *subject, precision_t precision) 
 
 void check_attention(subject_t const *subject, precision_t precision) {
     check_lengths(subject, precision);
-    shape_t const long_text = {
-        .row_begin = 3, .length = 700, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f};
-    check_shape(subject, precision, &long_text);
+    check_long(subject, precision);
+    check_causality(subject, precision);
     check_not_finite(subject, precision);
     check_independence(subject, precision);
 }

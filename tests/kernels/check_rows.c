@@ -1,9 +1,9 @@
 /**
- *  Row normalisation and embedding look-up against `serial`: odd widths, every number of rows up to 40, hostile
- *  contents, padding.
+ *  Row normalisation, embedding look-up, gates and rotary positions against `serial`: odd widths, every number of rows up
+ *  to 40, hostile contents, padding.
  *
- *  Tolerance: normalising 6e-6 in f32, one rounding more in bf16, and more where the mean dwarfs the variance; the
- *  look-up is exact, as it is two additions.
+ *  Tolerance: normalising 6e-6 in f32, one rounding more in bf16, and more where the mean dwarfs the variance; what it
+ *  keeps, the look-up and gates are exact.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +25,7 @@ static uform_rows_t const *rows_of(uform_kernels_t const *kernels, precision_t p
 /// What normalising reads beside the rows.
 typedef struct parameters_t {
     guarded_t gain, shift, next_bias;
-    bool with_bias;
+    bool with_bias, keep;
 } parameters_t;
 
 static guarded_t padded_vector(size_t width, bool at_end) {
@@ -35,9 +35,9 @@ static guarded_t padded_vector(size_t width, bool at_end) {
     return guarded;
 }
 
-static parameters_t parameters_new(size_t width, bool at_end) {
+static parameters_t parameters_new(size_t width, bool at_end, bool keep) {
     return (parameters_t){
-        padded_vector(width, at_end), padded_vector(width, at_end), padded_vector(width, at_end), at_end};
+        padded_vector(width, at_end), padded_vector(width, at_end), padded_vector(width, at_end), at_end, keep};
 }
 
 static void parameters_free(parameters_t *parameters) {
@@ -57,6 +57,7 @@ static void normalize(uform_rows_t const *rows, matrix_t *residual, matrix_t *ou
         .gain = vector_of(&parameters->gain),
         .shift = vector_of(&parameters->shift),
         .next_bias = parameters->with_bias ? vector_of(&parameters->next_bias) : NULL,
+        .keep = parameters->keep,
     };
     rows->normalize(&call);
 }
@@ -75,24 +76,24 @@ static void fill_rows(matrix_t *residual, size_t rows, size_t width) {
 }
 
 static void check_normalize_shape(
-    subject_t const *subject, precision_t precision, size_t rows, size_t width, bool at_end) {
+    subject_t const *subject, precision_t precision, size_t rows, size_t width, bool at_end, bool keep) {
     matrix_t found = matrix_new(precision_f32_k, rows, width, random_below(3), at_end);
     fill_rows(&found, rows, width);
     matrix_t expected = matrix_new(precision_f32_k, rows, width, 1, at_end);
     matrix_copy(&expected, &found);
     matrix_t found_outputs = matrix_new(precision, rows, width, random_below(3), at_end);
     matrix_t expected_outputs = matrix_new(precision, rows, width, 0, at_end);
-    parameters_t parameters = parameters_new(width, at_end);
+    parameters_t parameters = parameters_new(width, at_end, keep);
     normalize(rows_of(subject->kernels, precision), &found, &found_outputs, 0, rows, width, &parameters);
     normalize(rows_of(subject->serial, precision), &expected, &expected_outputs, 0, rows, width, &parameters);
     char what[128];
-    snprintf(what, sizeof(what), "normalize %zu x %zu", rows, width);
+    snprintf(what, sizeof(what), "normalize %zu x %zu%s", rows, width, keep ? ", keeping" : "");
     for (size_t row = 0; row < rows; ++row)
         for (size_t column = 0; column < found.width; ++column) {
             // Beside a mean of 100 the differences have lost two digits before anything is summed.
             double const absolute = row % 5 == 2 ? 2e-4 : 6e-6;
-            expect_close(
-                what, row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column), absolute, 1e-6);
+            expect_close(what, row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column),
+                keep ? 0.0 : absolute, keep ? 0.0 : 1e-6);
             expect_close(what, row, column, matrix_get(&found_outputs, row, column),
                 matrix_get(&expected_outputs, row, column), absolute, precision == precision_f32_k ? 1e-6 : 0x1p-7);
             if (column >= width) {
@@ -108,7 +109,7 @@ static void check_normalize_shape(
 }
 
 /// A NaN spoils its row, up to its padding, and no other; parts of the rows give the bits of the whole.
-static void check_normalize_independence(subject_t const *subject, precision_t precision) {
+static void check_normalize_independence(subject_t const *subject, precision_t precision, bool keep) {
     size_t const rows = 45, width = 75;
     matrix_t all = matrix_new(precision_f32_k, rows + uform_row_step_k, width, 1, true);
     fill_rows(&all, rows, width);
@@ -118,7 +119,7 @@ static void check_normalize_independence(subject_t const *subject, precision_t p
     matrix_copy(&parts, &all);
     matrix_t all_outputs = matrix_new(precision, rows + uform_row_step_k, width, 1, true);
     matrix_t part_outputs = matrix_new(precision, rows + uform_row_step_k, width, 1, true);
-    parameters_t parameters = parameters_new(width, true);
+    parameters_t parameters = parameters_new(width, true, keep);
     uform_rows_t const *const kernels = rows_of(subject->kernels, precision);
     normalize(kernels, &all, &all_outputs, 0, rows, width, &parameters);
     // Backwards, because kernels may write up to whole steps past their last row.
@@ -157,7 +158,8 @@ static guarded_t table_new(precision_t precision, size_t rows, size_t width, boo
     return table;
 }
 
-static void check_lookup(subject_t const *subject, precision_t precision, size_t rows, size_t width, bool at_end) {
+static void check_lookup(
+    subject_t const *subject, precision_t precision, size_t rows, size_t width, bool at_end, bool with_types) {
     enum { word_count = 50, position_count = 48, type_count = 2 };
     guarded_t words = table_new(precision, word_count, width, at_end);
     guarded_t positions = table_new(precision, position_count, width, at_end);
@@ -172,6 +174,7 @@ static void check_lookup(subject_t const *subject, precision_t precision, size_t
     matrix_t expected = matrix_new(precision_f32_k, rows, width, 2, at_end);
     uform_lookup_call_t call = {
         words.data, positions.data, types.data, ids, position_ids, type_ids, rows, width, found.panels};
+    if (!with_types) call.types = NULL, call.type_ids = NULL;
     rows_of(subject->kernels, precision)->lookup(&call);
     call.residual = expected.panels;
     rows_of(subject->serial, precision)->lookup(&call);
@@ -187,12 +190,73 @@ static void check_lookup(subject_t const *subject, precision_t precision, size_t
     guarded_free(&types);
 }
 
+/// A product is one rounding, or two of bf16, so every class gives the same bits; NaN and infinity stay where they are.
+static void check_gate(subject_t const *subject, precision_t precision, size_t rows, size_t width, bool at_end) {
+    matrix_t found = matrix_new(precision, rows, width, random_below(3), at_end);
+    matrix_t expected = matrix_new(precision, rows, width, random_below(3), at_end);
+    matrix_t gates = matrix_new(precision, rows, width, random_below(3), at_end);
+    matrix_fill(&found, rows, width, (contents_t)(rows % contents_tiny_k));
+    matrix_fill(&gates, rows, width, contents_plain_k);
+    matrix_set(&found, rows - 1, 3, NAN);
+    matrix_set(&gates, rows - 1, 30, INFINITY);
+    matrix_copy(&expected, &found);
+    uform_gate_call_t call = {found.panels, gates.panels, rows, found.width};
+    rows_of(subject->kernels, precision)->gate(&call);
+    call.inner = expected.panels;
+    rows_of(subject->serial, precision)->gate(&call);
+    for (size_t row = 0; row < rows; ++row)
+        for (size_t column = 0; column < found.width; ++column)
+            expect_close(
+                "gate", row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column), 1e-37, 0.0);
+    matrix_free(&found);
+    matrix_free(&expected);
+    matrix_free(&gates);
+}
+
+/// Rows before and after the text's keep their bits; two products and their sum differ by a rounding, and a tie of bf16.
+static void check_rotate(
+    subject_t const *subject, precision_t precision, size_t rows, size_t heads, size_t head_width, bool at_end) {
+    size_t const row_begin = random_below(5), half = head_width / 2, all = row_begin + rows + 1;
+    matrix_t found = matrix_new(precision, all, heads * head_width, random_below(3), at_end);
+    matrix_t expected = matrix_new(precision, all, heads * head_width, 1, at_end);
+    matrix_fill(&found, all, heads * head_width, contents_plain_k);
+    matrix_set(&found, row_begin + rows - 1, 1, NAN);
+    matrix_copy(&expected, &found);
+    guarded_t cosines = guarded_new(rows * half * sizeof(float), at_end);
+    guarded_t sines = guarded_new(rows * half * sizeof(float), at_end);
+    for (size_t i = 0; i < rows * half; ++i) {
+        float const angle = random_float() * 4.0f;
+        vector_of(&cosines)[i] = cosf(angle), vector_of(&sines)[i] = sinf(angle);
+    }
+    uform_rotate_call_t call = {
+        found.panels, row_begin, rows, heads, head_width, vector_of(&cosines), vector_of(&sines)};
+    rows_of(subject->kernels, precision)->rotate(&call);
+    call.panels = expected.panels;
+    rows_of(subject->serial, precision)->rotate(&call);
+    for (size_t row = 0; row < all; ++row)
+        for (size_t column = 0; column < found.width; ++column)
+            if (row < row_begin || row >= row_begin + rows)
+                assert_int_equal(matrix_bits(&found, row, column), matrix_bits(&expected, row, column));
+            else
+                expect_close("rotate", row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column),
+                    2e-7, precision == precision_f32_k ? 0.0 : 0x1p-7);
+    matrix_free(&found);
+    matrix_free(&expected);
+    guarded_free(&cosines);
+    guarded_free(&sines);
+}
+
 void check_rows(subject_t const *subject, precision_t precision) {
     static size_t const widths[] = {1, 7, 16, 31, 32, 33, 48, 65, 96, 384, 100};
     for (size_t rows = 1; rows <= 40; ++rows) {
         size_t const width = widths[rows % (sizeof(widths) / sizeof(widths[0]))];
-        check_normalize_shape(subject, precision, rows, width, rows % 2);
-        check_lookup(subject, precision, rows, width, rows % 2);
+        for (size_t flag = 0; flag < 2; ++flag) {
+            check_normalize_shape(subject, precision, rows, width, rows % 2, flag);
+            check_lookup(subject, precision, rows, width, rows % 2, flag);
+        }
+        check_gate(subject, precision, rows, width, rows % 2);
+        check_rotate(subject, precision, rows, 1 + rows % 3, 64 * (1 + rows % 4), rows % 2);
     }
-    check_normalize_independence(subject, precision);
+    check_normalize_independence(subject, precision, false);
+    check_normalize_independence(subject, precision, true);
 }

@@ -380,6 +380,9 @@ static int8_t const power_terms[64] = {0, -1, -1, -2, -2, -3, -4, -4, -5, -5, -5
     -9, -9, -10, -10, -10, -10, -10, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -10, -10,
     -10, -10, -10, -9, -9, -9, -8, -8, -8, -7, -7, -6, -6, -5, -5, -4, -3, -3, -2, -1, -1};
 
+// The score of what a query must not see: its weight is the smallest there is, 2^-126.
+static float const hidden_score = -3.0e38f;
+
 // Largest score of each query. A NaN may get lost here, but not in the softmax.
 static inline __attribute__((always_inline)) __m512 largest_scores(float const *scores, size_t length) {
     __m512 even = _mm512_load_ps(scores), odd = even;
@@ -417,7 +420,8 @@ static inline __attribute__((always_inline)) void softmax_keys(query_tile_t cons
     __m512 const factor = _mm512_set1_ps(scale * 1.44269504f * 128.0f);
     __m512 const offset = _mm512_mul_ps(largest_scores(scores, length), factor);
     __m512 sums[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
-    if (length % 2) _mm512_store_ps(scores + length * 16, _mm512_set1_ps(-3.0e38f)); // the key that the last pair lacks
+    if (length % 2)
+        _mm512_store_ps(scores + length * 16, _mm512_set1_ps(hidden_score)); // the key that the last pair lacks
     for (size_t key = 0; key < length; key += 32, scores += 32 * 16) {
         size_t const pair_count = length - key < 32 ? (length - key + 1) / 2 : 16;
         size_t pair = 0;
@@ -495,24 +499,41 @@ typedef struct head_t {
     char *outputs;
 } head_t;
 
+// Queries of a tile that begins at query `begin` don't see the keys that come after them.
+static inline void hide_keys(query_tile_t const *tile, size_t begin, size_t visible) {
+    float *scores = (float *)tile->scores + begin * 16;
+    for (size_t key = begin; key < visible; ++key, scores += 16)
+        _mm512_mask_store_ps(scores, (__mmask16)((1u << (key - begin)) - 1u), _mm512_set1_ps(hidden_score));
+}
+
 static void attend_head(uform_attention_call_t const *call, head_t head) {
+    size_t const query_count = call->query_count ? call->query_count : call->length;
     size_t const panels = call->head_width / 32, length = call->length, keys = round_up(length, 32);
     char *const values = call->scratch, *const tile_memory = values + keys / 32 * panels * 2 * tile_bytes_k;
     query_tile_t tiles[group_tiles_k];
     for (size_t i = 0; i < group_tiles_k; ++i)
         tiles[i] = divide_tile(tile_memory + i * query_tile_bytes(keys, call->head_width), keys, call->head_width);
     pack_values(head.values, call->values.stride_bytes, length, panels, values);
-    for (size_t begin = 0; begin < length; begin += 16 * group_tiles_k) {
-        size_t const tile_count = length - begin > 16 ? 2 : 1;
+    for (size_t begin = 0; begin < query_count; begin += 16 * group_tiles_k) {
+        size_t const tile_count = query_count - begin > 16 ? 2 : 1;
+        size_t visible[group_tiles_k]; // keys each tile sees
+        for (size_t i = 0; i < group_tiles_k; ++i) {
+            size_t const end = begin + (i + 1) * 16;
+            visible[i] = call->causal && end < length ? end : length;
+        }
         for (size_t i = 0; i < tile_count; ++i)
             for (size_t panel = 0; panel < panels; ++panel)
                 transpose_16x16(head.queries + panel * call->queries.stride_bytes + (begin + i * 16) * 64, 64,
                     tiles[i].queries + panel * tile_bytes_k);
-        multiply_scores(head.keys, call->keys.stride_bytes, length, panels, tiles);
-        for (size_t i = 0; i < tile_count; ++i) softmax_keys(&tiles[i], length, call->scale);
-        for (size_t i = 0; i < tile_count; ++i) multiply_values(&tiles[i], values, keys / 32, panels);
+        multiply_scores(head.keys, call->keys.stride_bytes, visible[tile_count - 1], panels, tiles);
         for (size_t i = 0; i < tile_count; ++i) {
-            size_t const row = begin + i * 16, rows = length - row < 16 ? length - row : 16;
+            if (call->causal) hide_keys(&tiles[i], begin + i * 16, visible[i]);
+            softmax_keys(&tiles[i], visible[i], call->scale);
+        }
+        for (size_t i = 0; i < tile_count; ++i)
+            multiply_values(&tiles[i], values, round_up(visible[i], 32) / 32, panels);
+        for (size_t i = 0; i < tile_count; ++i) {
+            size_t const row = begin + i * 16, rows = query_count - row < 16 ? query_count - row : 16;
             write_outputs(&tiles[i], panels, head.outputs + row * 64, call->outputs.stride_bytes, rows);
         }
     }

@@ -151,18 +151,19 @@ static void read_head(
     for (size_t i = 0; i < count; ++i) target[i] = get(precision, panels, row, first + i);
 }
 
-static void attend_query(
-    precision_t precision, uform_attention_call_t const *call, float const *keys, float const *values, float *scratch) {
+/// `visible` keys are seen.
+static void attend_query(precision_t precision, uform_attention_call_t const *call, size_t visible, float const *keys,
+    float const *values, float *scratch) {
     size_t const width = call->head_width;
     float *const query = scratch, *const outputs = query + width, *const scores = outputs + width;
-    for (size_t key = 0; key < call->length; ++key) {
+    for (size_t key = 0; key < visible; ++key) {
         float sum = 0.0f;
         for (size_t i = 0; i < width; ++i) sum += query[i] * keys[key * width + i];
         scores[key] = sum;
     }
-    float const sum = exponentials(scores, call->length, call->scale);
+    float const sum = exponentials(scores, visible, call->scale);
     memset(outputs, 0, width * sizeof(float));
-    for (size_t key = 0; key < call->length; ++key) {
+    for (size_t key = 0; key < visible; ++key) {
         float const weight = rounded(precision, scores[key]);
         for (size_t i = 0; i < width; ++i) outputs[i] += weight * values[key * width + i];
     }
@@ -170,7 +171,7 @@ static void attend_query(
 }
 
 static void attend(precision_t precision, uform_attention_call_t const *call) {
-    size_t const width = call->head_width;
+    size_t const width = call->head_width, query_count = call->query_count ? call->query_count : call->length;
     float *const keys = call->scratch, *const values = keys + call->length * width;
     float *const query = values + call->length * width, *const outputs = query + width;
     for (size_t head = 0; head < call->heads; ++head) {
@@ -179,10 +180,11 @@ static void attend(precision_t precision, uform_attention_call_t const *call) {
             read_head(precision, &call->keys, call->row_begin + key, first, width, keys + key * width);
             read_head(precision, &call->values, call->row_begin + key, first, width, values + key * width);
         }
-        for (size_t row = call->row_begin; row < call->row_begin + call->length; ++row) {
+        for (size_t i = 0; i < query_count; ++i) {
+            size_t const row = call->row_begin + i;
             read_head(precision, &call->queries, row, first, width, query);
-            attend_query(precision, call, keys, values, query);
-            for (size_t i = 0; i < width; ++i) set(precision, &call->outputs, row, first + i, outputs[i]);
+            attend_query(precision, call, call->causal ? i + 1 : call->length, keys, values, query);
+            for (size_t k = 0; k < width; ++k) set(precision, &call->outputs, row, first + k, outputs[k]);
         }
     }
 }
@@ -212,7 +214,8 @@ static void normalize_row(precision_t precision, uform_normalize_call_t const *c
         float *const x = at_f32(&call->residual, row, i);
         float const y = i < call->width ? call->gain[i] * ((*x - mean) * factor) + call->shift[i] : 0.0f;
         set(precision, &call->outputs, row, i, y);
-        *x = i < call->width && call->next_bias ? y + call->next_bias[i] : y;
+        float const kept = call->keep && i < call->width ? *x : y;
+        *x = i < call->width && call->next_bias ? kept + call->next_bias[i] : kept;
     }
 }
 
@@ -234,7 +237,7 @@ static void lookup(precision_t precision, uform_lookup_call_t const *call) {
     for (size_t row = 0; row < call->rows; ++row)
         for (size_t i = 0; i < stride; ++i) {
             float const word = table_at(precision, call->words, call->ids[row] * stride + i);
-            float const type = table_at(precision, call->types, call->type_ids[row] * stride + i);
+            float const type = call->types ? table_at(precision, call->types, call->type_ids[row] * stride + i) : 0.0f;
             float const position = table_at(precision, call->positions, call->position_ids[row] * stride + i);
             *at_f32(&call->residual, row, i) = i < call->width ? word + type + position : 0.0f;
         }
@@ -245,6 +248,41 @@ static void lookup_f32(uform_lookup_call_t const *call) {
 }
 static void lookup_bf16(uform_lookup_call_t const *call) {
     lookup(precision_bf16_k, call);
+}
+
+static void gate(precision_t precision, uform_gate_call_t const *call) {
+    for (size_t row = 0; row < call->rows; ++row)
+        for (size_t i = 0; i < call->width; ++i)
+            set(precision, &call->inner, row, i,
+                get(precision, &call->inner, row, i) * get(precision, &call->gates, row, i));
+}
+
+static void gate_f32(uform_gate_call_t const *call) {
+    gate(precision_f32_k, call);
+}
+static void gate_bf16(uform_gate_call_t const *call) {
+    gate(precision_bf16_k, call);
+}
+
+static void rotate(precision_t precision, uform_rotate_call_t const *call) {
+    size_t const half = call->head_width / 2;
+    for (size_t r = 0; r < call->rows; ++r)
+        for (size_t head = 0; head < call->heads; ++head)
+            for (size_t i = 0; i < half; ++i) {
+                size_t const row = call->row_begin + r, column = head * call->head_width + i;
+                float const cosine = call->cosines[r * half + i], sine = call->sines[r * half + i];
+                float const a = get(precision, &call->panels, row, column);
+                float const b = get(precision, &call->panels, row, column + half);
+                set(precision, &call->panels, row, column, a * cosine - b * sine);
+                set(precision, &call->panels, row, column + half, b * cosine + a * sine);
+            }
+}
+
+static void rotate_f32(uform_rotate_call_t const *call) {
+    rotate(precision_f32_k, call);
+}
+static void rotate_bf16(uform_rotate_call_t const *call) {
+    rotate(precision_bf16_k, call);
 }
 
 static uform_gemm_t const gemm_f32 = {
@@ -267,8 +305,10 @@ static uform_gemm_t const gemm_bf16 = {
 
 static uform_attention_t const attention_f32 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_f32};
 static uform_attention_t const attention_bf16 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_bf16};
-static uform_rows_t const rows_f32 = {.normalize = normalize_f32, .lookup = lookup_f32};
-static uform_rows_t const rows_bf16 = {.normalize = normalize_bf16, .lookup = lookup_bf16};
+static uform_rows_t const rows_f32 = {
+    .normalize = normalize_f32, .lookup = lookup_f32, .gate = gate_f32, .rotate = rotate_f32};
+static uform_rows_t const rows_bf16 = {
+    .normalize = normalize_bf16, .lookup = lookup_bf16, .gate = gate_bf16, .rotate = rotate_bf16};
 
 extern uform_kernels_t const uform_kernels_serial_table_;
 uform_kernels_t const uform_kernels_serial_table_ = {

@@ -93,8 +93,9 @@ UFORM_INLINED void attention_pack_values(attention_plan_t const *plan, size_t he
     }
 }
 
-/// Products of `rows` queries with all keys, in panels of `rows` lines.
-UFORM_INLINED void attention_multiply_scores(attention_plan_t const *plan, size_t head, size_t query, size_t rows) {
+/// Products of `rows` queries with the first `visible` keys, in panels of `rows` lines.
+UFORM_INLINED void attention_multiply_scores(
+    attention_plan_t const *plan, size_t head, size_t query, size_t rows, size_t visible) {
     static float const zeros[block_columns_k] __attribute__((aligned(64))) = {0};
     block_t block = {
         .inputs = attention_lines(plan, &plan->call->queries, head * (plan->depth / vector_line_k)) + query * 64,
@@ -105,7 +106,7 @@ UFORM_INLINED void attention_multiply_scores(attention_plan_t const *plan, size_
         .outputs_stride = rows * 64,
         .bias = zeros,
     };
-    for (size_t key = 0; key < plan->call->length; key += block_columns_k) {
+    for (size_t key = 0; key < visible; key += block_columns_k) {
         block.weights = plan->packed_keys + key * plan->depth * sizeof(float);
         block.prefetch = block.weights;
         block.outputs = plan->scores + key / vector_line_k * rows * 64;
@@ -130,27 +131,35 @@ UFORM_INLINED vector_t attention_weight(
     return vector_select(vector_first(length - key), weight, vector_zero());
 }
 
-/// Turns one row of scores into weights that are still to be divided by their sum, which is returned. f32 weights
-/// replace the scores, bf16 ones go to `weights`, panels of 32.
+/// Where a row's weights of the block of keys at `key` go: f32 weights replace the scores, bf16 ones have panels of 32.
+UFORM_INLINED void attention_store_weights(
+    char *scores, char *weights, size_t stride, size_t key, vector_t low, vector_t high, bool bf16) {
+    size_t const next = key + vector_lanes_k, lane = 2 * vector_line_k;
+    if (bf16) vector_store_bf16(weights + key / lane * stride + key % lane * sizeof(uint16_t), low, high);
+    else {
+        vector_store(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float), low);
+        vector_store(scores + next / vector_line_k * stride + next % vector_line_k * sizeof(float), high);
+    }
+}
+
+/// Turns one row of `length` scores into weights that are still to be divided by their sum, which is returned; further
+/// weights up to `visible` are zero.
 UFORM_INLINED float attention_soften(
-    char *scores, size_t stride, size_t length, float scale, char *weights, bool bf16) {
+    char *scores, size_t stride, size_t length, size_t visible, float scale, char *weights, bool bf16) {
     vector_t const largest = attention_largest(scores, stride, length);
     vector_t const factor = vector_set(scale * 1.44269504f);
     vector_t sums = vector_zero();
-    for (size_t key = 0; key < length; key += block_columns_k) {
+    size_t key = 0;
+    for (; key < length; key += block_columns_k) {
         size_t const next = key + vector_lanes_k;
         vector_t const low = attention_weight(scores, stride, length, key, largest, factor, bf16);
         vector_t high = vector_zero();
         if (next < length) high = attention_weight(scores, stride, length, next, largest, factor, bf16);
         sums = vector_add(vector_add(sums, low), high);
-        if (bf16) {
-            size_t const lane = 2 * vector_line_k;
-            vector_store_bf16(weights + key / lane * stride + key % lane * sizeof(uint16_t), low, high);
-        } else {
-            vector_store(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float), low);
-            vector_store(scores + next / vector_line_k * stride + next % vector_line_k * sizeof(float), high);
-        }
+        attention_store_weights(scores, weights, stride, key, low, high, bf16);
     }
+    for (; key < visible; key += block_columns_k)
+        attention_store_weights(scores, weights, stride, key, vector_zero(), vector_zero(), bf16);
     return vector_sum(sums);
 }
 
@@ -173,8 +182,8 @@ UFORM_INLINED void attention_store(
 }
 
 /// Weights x values for `rows` queries, one block of columns after another.
-UFORM_INLINED void attention_multiply_values(
-    attention_plan_t const *plan, size_t head, size_t query, size_t rows, float const *factors, bool bf16) {
+UFORM_INLINED void attention_multiply_values(attention_plan_t const *plan, size_t head, size_t query, size_t rows,
+    size_t visible, float const *factors, bool bf16) {
     uform_attention_call_t const *const call = plan->call;
     float sums[vector_block_rows_k * block_columns_k] __attribute__((aligned(64)));
     static float const zeros[block_columns_k] __attribute__((aligned(64))) = {0};
@@ -183,7 +192,7 @@ UFORM_INLINED void attention_multiply_values(
         .inputs_stride = rows * 64,
         .weights_next = vector_lanes_k * sizeof(float),
         .weights_step = bf16 ? attention_step_bytes_k : 64,
-        .steps = bf16 ? plan->pairs : call->length,
+        .steps = bf16 ? (visible + 1) / 2 : visible,
         .outputs = (char *)sums,
         .outputs_stride = rows * 64,
         .bias = zeros,
@@ -203,19 +212,29 @@ UFORM_INLINED void attention_multiply_values(
     }
 }
 
+/// One head's queries [query, query + rows). Causal ones see keys up to their own, so none sees more than the last.
+UFORM_INLINED void attention_block(attention_plan_t const *plan, size_t head, size_t query, size_t rows, bool bf16) {
+    uform_attention_call_t const *const call = plan->call;
+    size_t const visible = call->causal ? query + rows : call->length;
+    attention_multiply_scores(plan, head, query, rows, visible);
+    float factors[vector_block_rows_k];
+    for (size_t row = 0; row < rows; ++row) {
+        size_t const length = call->causal ? query + row + 1 : call->length;
+        factors[row] = 1.0f / attention_soften(plan->scores + row * 64, rows * 64, length, visible, call->scale,
+                                  plan->weights + row * 64, bf16);
+    }
+    attention_multiply_values(plan, head, query, rows, visible, factors, bf16);
+}
+
 UFORM_INLINED void attention(uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
     attention_plan_t const plan = attention_plan(call, blocks, bf16);
+    size_t const query_count = call->query_count ? call->query_count : call->length;
     for (size_t head = 0; head < call->heads; ++head) {
         attention_pack_keys(&plan, head);
         if (bf16) attention_pack_values(&plan, head);
-        for (size_t query = 0, rows; query < call->length; query += rows) {
-            rows = block_rows(call->length - query);
-            attention_multiply_scores(&plan, head, query, rows);
-            float factors[vector_block_rows_k];
-            for (size_t row = 0; row < rows; ++row)
-                factors[row] = 1.0f / attention_soften(plan.scores + row * 64, rows * 64, call->length, call->scale,
-                                          plan.weights + row * 64, bf16);
-            attention_multiply_values(&plan, head, query, rows, factors, bf16);
+        for (size_t query = 0, rows; query < query_count; query += rows) {
+            rows = block_rows(query_count - query);
+            attention_block(&plan, head, query, rows, bf16);
         }
     }
 }

@@ -93,10 +93,11 @@ UFORM_INLINED void rows_pass_store(rows_walk_t *walk, size_t count, bool masked,
             UFORM_UNROLLED
             for (size_t i = 0; i < 2; ++i) {
                 char *const place = rows_unit_at(walk, v + i, r);
-                vector_t const x = vector_subtract(vector_load(place), walk->means[r]);
+                vector_t const x = vector_load(place), centred = vector_subtract(x, walk->means[r]);
                 y[i] = rows_within(
-                    walk, v + i, vector_fma(vector_multiply(x, walk->factors[r]), gain[i], shift[i]), masked);
-                vector_store(place, vector_add(y[i], bias[i]));
+                    walk, v + i, vector_fma(vector_multiply(centred, walk->factors[r]), gain[i], shift[i]), masked);
+                vector_t const kept = call->keep ? rows_within(walk, v + i, x, masked) : y[i];
+                vector_store(place, vector_add(kept, bias[i]));
                 vector_prefetch_near(place + count * 64);
                 if (!bf16) vector_store(rows_f32_at(&call->outputs, walk->row + r, column + i * vector_lanes_k), y[i]);
             }
@@ -147,16 +148,83 @@ UFORM_INLINED void rows_lookup(uform_lookup_call_t const *call, bool bf16) {
     size_t const stride = padded * (bf16 ? sizeof(uint16_t) : sizeof(float));
     for (size_t row = 0; row < call->rows; ++row) {
         char const *const words = (char const *)call->words + call->ids[row] * stride;
-        char const *const types = (char const *)call->types + call->type_ids[row] * stride;
+        char const *const types = call->types ? (char const *)call->types + call->type_ids[row] * stride : NULL;
         char const *const positions = (char const *)call->positions + call->position_ids[row] * stride;
         for (size_t column = 0; column < padded; column += vector_lanes_k) {
-            vector_t sum = vector_add(rows_table_load(words, column, bf16), rows_table_load(types, column, bf16));
+            vector_t sum = rows_table_load(words, column, bf16);
+            if (types) sum = vector_add(sum, rows_table_load(types, column, bf16));
             sum = vector_add(sum, rows_table_load(positions, column, bf16));
             size_t const left = column < call->width ? call->width - column : 0;
             vector_store(
                 rows_f32_at(&call->residual, row, column), vector_select(vector_first(left), sum, vector_zero()));
         }
     }
+}
+
+/// A line of the group's scalar: 64 bytes of one row, as vectors.
+enum { rows_line_vectors_k = 2 * vector_line_k / vector_lanes_k };
+
+UFORM_INLINED void rows_line_load(char const *line, vector_t *vectors, bool bf16) {
+    size_t const count = bf16 ? rows_line_vectors_k : rows_line_vectors_k / 2;
+    UFORM_UNROLLED
+    for (size_t v = 0; v < count; ++v) vectors[v] = rows_table_load(line, v * vector_lanes_k, bf16);
+}
+
+UFORM_INLINED void rows_line_store(char *line, vector_t const *vectors, bool bf16) {
+    if (bf16) {
+        UFORM_UNROLLED
+        for (size_t v = 0; v < rows_line_vectors_k; v += 2)
+            vector_store_bf16(line + v * vector_lanes_k * sizeof(uint16_t), vectors[v], vectors[v + 1]);
+    } else {
+        UFORM_UNROLLED
+        for (size_t v = 0; v < rows_line_vectors_k / 2; ++v)
+            vector_store(line + v * vector_lanes_k * sizeof(float), vectors[v]);
+    }
+}
+
+UFORM_INLINED void rows_gate(uform_gate_call_t const *call, bool bf16) {
+    size_t const panels = call->width / (bf16 ? 2 * vector_line_k : vector_line_k);
+    size_t const count = bf16 ? rows_line_vectors_k : rows_line_vectors_k / 2;
+    for (size_t panel = 0; panel < panels; ++panel) {
+        char *inner = (char *)call->inner.data + panel * call->inner.stride_bytes;
+        char const *gates = (char const *)call->gates.data + panel * call->gates.stride_bytes;
+        for (size_t row = 0; row < call->rows; ++row, inner += 64, gates += 64) {
+            vector_t a[rows_line_vectors_k], b[rows_line_vectors_k];
+            rows_line_load(inner, a, bf16), rows_line_load(gates, b, bf16);
+            UFORM_UNROLLED
+            for (size_t v = 0; v < count; ++v) a[v] = vector_multiply(a[v], b[v]);
+            rows_line_store(inner, a, bf16);
+        }
+    }
+}
+
+/// Turns the pairs of one line of a head's first half and the same line of its second one.
+UFORM_INLINED void rows_rotate_line(char *first, char *second, float const *cosines, float const *sines, bool bf16) {
+    size_t const count = bf16 ? rows_line_vectors_k : rows_line_vectors_k / 2;
+    vector_t a[rows_line_vectors_k], b[rows_line_vectors_k];
+    rows_line_load(first, a, bf16), rows_line_load(second, b, bf16);
+    UFORM_UNROLLED
+    for (size_t v = 0; v < count; ++v) {
+        vector_t const cosine = vector_load(cosines + v * vector_lanes_k),
+                       sine = vector_load(sines + v * vector_lanes_k);
+        vector_t const turned = vector_subtract(vector_multiply(a[v], cosine), vector_multiply(b[v], sine));
+        b[v] = vector_fma(b[v], cosine, vector_multiply(a[v], sine));
+        a[v] = turned;
+    }
+    rows_line_store(first, a, bf16), rows_line_store(second, b, bf16);
+}
+
+UFORM_INLINED void rows_rotate(uform_rotate_call_t const *call, bool bf16) {
+    size_t const lane = bf16 ? 2 * vector_line_k : vector_line_k, half = call->head_width / 2;
+    size_t const stride = call->panels.stride_bytes;
+    for (size_t head = 0; head < call->heads; ++head)
+        for (size_t column = 0; column < half; column += lane) {
+            char *first =
+                (char *)call->panels.data + (head * call->head_width + column) / lane * stride + call->row_begin * 64;
+            for (size_t row = 0; row < call->rows; ++row, first += 64)
+                rows_rotate_line(first, first + half / lane * stride, call->cosines + row * half + column,
+                    call->sines + row * half + column, bf16);
+        }
 }
 
 #endif

@@ -12,7 +12,18 @@ static void rows_normalize_bf16(uform_normalize_call_t const *call) {
 static void rows_lookup_bf16(uform_lookup_call_t const *call) {
     rows_lookup(call, true);
 }
+static void rows_gate_bf16(uform_gate_call_t const *call) {
+    rows_gate(call, true);
+}
+static void rows_rotate_bf16(uform_rotate_call_t const *call) {
+    rows_rotate(call, true);
+}
 
-static uform_rows_t const rows_bf16 = {.normalize = rows_normalize_bf16, .lookup = rows_lookup_bf16};
+static uform_rows_t const rows_bf16 = {
+    .normalize = rows_normalize_bf16,
+    .lookup = rows_lookup_bf16,
+    .gate = rows_gate_bf16,
+    .rotate = rows_rotate_bf16,
+};
 
 #endif
