@@ -69,6 +69,7 @@ void expect_close(
 /// One class under test; `kernels` NULL when this machine can't run it.
 typedef struct subject_t {
     uform_cpu_class_t cpu_class;
+    char const *name;
     uform_kernels_t const *kernels, *serial;
 } subject_t;
 

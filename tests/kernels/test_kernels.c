@@ -1,6 +1,8 @@
 /**
  *  Every group of every class this machine offers, against `serial`. `--bench [CLASS]` times the same calls instead.
  *
+ *  `intel_sapphire` is checked a second time with its tiles in software, wherever the rest of it can run, which is where `amd_genoa` can.
+ *
  *  The seed is printed; UFORM_TEST_SEED=N repeats a run.
  */
 #include <setjmp.h>
@@ -43,12 +45,17 @@ static uform_cpu_class_t const classes[] = {
 };
 #undef UFORM_CLASS
 
+extern uform_kernels_t const emulated_sapphire_table;
+
 enum {
     family_count_k = sizeof(families) / sizeof(families[0]),
     class_count_k = sizeof(classes) / sizeof(classes[0]),
+    subject_count_k = class_count_k + 1, ///< the classes, then the one in software
+    case_count_k = subject_count_k * family_count_k,
 };
 
-static subject_t subjects[class_count_k];
+static subject_t subjects[subject_count_k];
+static uform_kernels_t emulated_kernels;
 static uint64_t seed;
 
 /// One family of one class, and the class before that already showed the same group.
@@ -70,20 +77,37 @@ static void run_case(void **state) {
         skip();
     }
     if (one->same) {
-        print_message("%s: the group of %s, checked there\n", one->name, uform_cpu_class_name(one->same->cpu_class));
+        print_message("%s: the group of %s, checked there\n", one->name, one->same->name);
         return;
     }
     // Each case has its own sequence, so that it repeats when run alone.
-    random_seed(seed + (uint64_t)(one->family * class_count_k) + (uint64_t)(one->subject - subjects));
+    random_seed(seed + (uint64_t)(one->family * subject_count_k) + (uint64_t)(one->subject - subjects));
     families[one->family].check(one->subject, families[one->family].precision);
 }
 
 static void find_subjects(void) {
     for (size_t i = 0; i < class_count_k; ++i) {
         subjects[i].cpu_class = classes[i];
+        subjects[i].name = uform_cpu_class_name(classes[i]);
         subjects[i].serial = uform_kernels_(uform_cpu_class_serial_k);
         if (uform_cpu_class_require_(classes[i]) == uform_status_ok_k) subjects[i].kernels = uform_kernels_(classes[i]);
     }
+}
+
+/// The class with tiles in software: its own groups over those that `amd_genoa` dispatches to.
+static void find_emulated(void) {
+    subject_t *const subject = &subjects[class_count_k];
+    subject->cpu_class = uform_cpu_class_intel_sapphire_k;
+    subject->name = "intel_sapphire, tiles emulated";
+    subject->serial = uform_kernels_(uform_cpu_class_serial_k);
+    if (!emulated_sapphire_table.compiled || uform_cpu_class_require_(uform_cpu_class_amd_genoa_k) != uform_status_ok_k)
+        return;
+    emulated_kernels = *uform_kernels_(uform_cpu_class_amd_genoa_k);
+    for (size_t family = 0; family < family_count_k; ++family) {
+        char const *const own = (char const *)&emulated_sapphire_table + families[family].group;
+        if (*(void const *const *)own) memcpy((char *)&emulated_kernels + families[family].group, own, sizeof(void *));
+    }
+    subject->kernels = &emulated_kernels;
 }
 
 /// The first class before `subject` that dispatches this family to the same group.
@@ -95,20 +119,20 @@ static subject_t const *find_same(subject_t const *subject, size_t family) {
 
 int main(int count, char **arguments) {
     find_subjects();
+    find_emulated();
     if (count > 1 && !strcmp(arguments[1], "--bench"))
         return bench_classes(subjects, class_count_k, count > 2 ? arguments[2] : NULL);
     char const *const chosen = getenv("UFORM_TEST_SEED");
     seed = chosen ? strtoull(chosen, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)seed);
-    static case_t cases[class_count_k * family_count_k];
-    static struct CMUnitTest tests[class_count_k * family_count_k];
-    for (size_t i = 0; i < class_count_k * family_count_k; ++i) {
+    static case_t cases[case_count_k];
+    static struct CMUnitTest tests[case_count_k];
+    for (size_t i = 0; i < case_count_k; ++i) {
         case_t *const one = &cases[i];
         one->family = i % family_count_k;
         one->subject = &subjects[i / family_count_k];
         one->same = find_same(one->subject, one->family);
-        snprintf(one->name, sizeof(one->name), "%s of %s", families[one->family].name,
-            uform_cpu_class_name(one->subject->cpu_class));
+        snprintf(one->name, sizeof(one->name), "%s of %s", families[one->family].name, one->subject->name);
         tests[i] = (struct CMUnitTest){.name = one->name, .test_func = run_case, .initial_state = one};
     }
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);
