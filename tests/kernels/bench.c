@@ -1,7 +1,6 @@
 /**
- *  Times the groups on the shapes of a small encoder (width 384, feed-forward 1536, 12 heads of 32) and prints rates
- *  beside the class's own limit, measured just before and after in the same process: on shared machines only ratios
- *  mean something.
+ *  Times the groups on the shapes of a small text encoder and of two vision towers, and prints rates beside the class's
+ *  own limit, measured just before and after in the same process: on shared machines only ratios mean something.
  *
  *  Weights are several copies that pass by in turn, so that they come from as far away as a whole model's do.
  */
@@ -28,6 +27,13 @@ typedef struct timed_t {
     void *context;
 } timed_t;
 
+/// Only what has this in its name is timed; NULL for everything.
+static char const *wanted_part;
+
+static bool wanted(char const *name) {
+    return !wanted_part || strstr(name, wanted_part);
+}
+
 /// The processor's time, not the clock's: others may want the same core.
 static double seconds_now(void) {
     struct timespec time;
@@ -51,6 +57,7 @@ static double limit_once(void *context) {
 
 /// The median over many short windows of the calls' rate and of its share of the limit's around them.
 static void report(char const *name, timed_t timed, uform_gemm_t const *gemm) {
+    if (!wanted(name)) return;
     enum { rounds_k = 31 };
     double shares[rounds_k], rates[rounds_k];
     union {
@@ -90,6 +97,10 @@ static double gemm_once(void *context) {
 
 static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t rows, size_t columns, size_t depth,
     uform_activation_t activation, bool accumulate) {
+    char name[96];
+    snprintf(name, sizeof(name), "multiply %zu x %zu x %zu%s%s", rows, columns, depth,
+        accumulate ? " accumulating" : " ", accumulate ? "" : uform_activation_name_(activation));
+    if (!wanted(name)) return;
     matrix_t inputs = matrix_new(precision, rows, depth, 17, true);
     matrix_fill(&inputs, rows, depth, contents_plain_k);
     matrix_t outputs = matrix_new(accumulate ? precision_f32_k : precision, rows, columns, 17, true);
@@ -118,9 +129,6 @@ static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t r
         .outputs = outputs.panels,
         .scratch = scratch.data,
     };
-    char name[96];
-    snprintf(name, sizeof(name), "multiply %zu x %zu x %zu%s%s", rows, columns, depth,
-        accumulate ? " accumulating" : " ", accumulate ? "" : uform_activation_name_(activation));
     report(name, (timed_t){gemm_once, &bench}, gemm);
     matrix_free(&inputs);
     matrix_free(&outputs);
@@ -139,12 +147,18 @@ static double attention_once(void *context) {
     attention_bench_t *const bench = context;
     bench->attention->attend(&bench->call);
     double const length = (double)bench->call.length;
-    return 4.0 * length * length * (double)(bench->call.heads * bench->call.head_width);
+    double const queries = bench->call.query_count ? (double)bench->call.query_count : length;
+    double const seen = bench->call.causal ? 0.5 * (queries + 1.0) : length; // by a query, on average
+    return 4.0 * queries * seen * (double)(bench->call.heads * bench->call.head_width);
 }
 
-static void bench_attention(
-    uform_attention_t const *attention, uform_gemm_t const *gemm, precision_t precision, size_t length) {
-    size_t const heads = 12, head_width = 32;
+static void bench_attention(uform_attention_t const *attention, uform_gemm_t const *gemm, precision_t precision,
+    size_t heads, size_t head_width, uform_attention_call_t const *options) {
+    size_t const length = options->length;
+    char name[96];
+    snprintf(name, sizeof(name), "attention over %zu, heads of %zu%s%s", length, head_width,
+        options->causal ? ", causal" : "", options->query_count ? ", one query" : "");
+    if (!wanted(name)) return;
     matrix_t inputs[3], outputs = matrix_new(precision, length + 32, heads * head_width, 17, true);
     for (size_t i = 0; i < 3; ++i) {
         inputs[i] = matrix_new(precision, length + 32, heads * head_width, 17, true);
@@ -161,9 +175,9 @@ static void bench_attention(
                                               .head_width = head_width,
                                               .scale = 0.17f,
                                               .scratch = scratch.data,
+                                              .causal = options->causal,
+                                              .query_count = options->query_count,
                                           }};
-    char name[64];
-    snprintf(name, sizeof(name), "attention over %zu", length);
     report(name, (timed_t){attention_once, &bench}, gemm);
     for (size_t i = 0; i < 3; ++i) matrix_free(&inputs[i]);
     matrix_free(&outputs);
@@ -181,7 +195,7 @@ static double normalize_once(void *context) {
     return 8.0 * (double)bench->call.rows * (double)bench->call.width;
 }
 
-static void bench_normalize(uform_rows_t const *rows, uform_gemm_t const *gemm, precision_t precision) {
+static void bench_normalize(uform_rows_t const *rows, uform_gemm_t const *gemm, precision_t precision, bool keep) {
     size_t const count = 512, width = 384;
     matrix_t residual = matrix_new(precision_f32_k, count, width, 17, true),
              outputs = matrix_new(precision, count, width, 17, true);
@@ -190,8 +204,9 @@ static void bench_normalize(uform_rows_t const *rows, uform_gemm_t const *gemm, 
     for (size_t i = 0; i < width; ++i) vector_of(&ones)[i] = 1.0f;
     float const *const vector = vector_of(&ones);
     normalize_bench_t bench = {
-        rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector, false}};
-    report("normalize 512 x 384 (8 operations a number)", (timed_t){normalize_once, &bench}, gemm);
+        rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector, keep}};
+    report(keep ? "normalize 512 x 384, keeping (8 op. a number)" : "normalize 512 x 384 (8 operations a number)",
+        (timed_t){normalize_once, &bench}, gemm);
     matrix_free(&residual);
     matrix_free(&outputs);
     guarded_free(&ones);
@@ -222,25 +237,106 @@ static void bench_lookup(uform_rows_t const *rows, uform_gemm_t const *gemm, pre
     guarded_free(&words);
 }
 
-static void bench_precision(uform_kernels_t const *kernels, precision_t precision) {
-    uform_gemm_t const *const gemm = precision == precision_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
-    static size_t const row_counts[] = {16, 40, 128, 512};
-    for (size_t i = 0; i < sizeof(row_counts) / sizeof(row_counts[0]); ++i) {
-        bench_gemm(gemm, precision, row_counts[i], 1152, 384, uform_activation_identity_k, false);
-        bench_gemm(gemm, precision, row_counts[i], 384, 384, uform_activation_identity_k, true);
-        bench_gemm(gemm, precision, row_counts[i], 1536, 384, uform_activation_gelu_k, false);
-        bench_gemm(gemm, precision, row_counts[i], 384, 1536, uform_activation_identity_k, true);
-    }
-    static size_t const lengths[] = {16, 40, 128, 512};
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); ++i)
-        bench_attention(precision == precision_f32_k ? kernels->attention_f32 : kernels->attention_bf16, gemm,
-            precision, lengths[i]);
-    uform_rows_t const *const rows = precision == precision_f32_k ? kernels->rows_f32 : kernels->rows_bf16;
-    bench_normalize(rows, gemm, precision);
-    bench_lookup(rows, gemm, precision);
+typedef struct gate_bench_t {
+    uform_rows_t const *rows;
+    uform_gate_call_t call;
+} gate_bench_t;
+
+static double gate_once(void *context) {
+    gate_bench_t *const bench = context;
+    bench->rows->gate(&bench->call);
+    return (double)bench->call.rows * (double)bench->call.width;
 }
 
-int bench_classes(subject_t const *subjects, size_t count, char const *token) {
+static void bench_gate(uform_rows_t const *rows, uform_gemm_t const *gemm, precision_t precision) {
+    size_t const count = 512, width = 384;
+    matrix_t inner = matrix_new(precision, count, width, 17, true),
+             gates = matrix_new(precision, count, width, 17, true);
+    matrix_fill(&inner, count, width, contents_plain_k);
+    for (size_t row = 0; row < count; ++row)
+        for (size_t column = 0; column < width; ++column) matrix_set(&gates, row, column, 1.0f);
+    gate_bench_t bench = {rows, {inner.panels, gates.panels, count, width}};
+    report("gate 512 x 384 (an operation a number)", (timed_t){gate_once, &bench}, gemm);
+    matrix_free(&inner);
+    matrix_free(&gates);
+}
+
+typedef struct rotate_bench_t {
+    uform_rows_t const *rows;
+    uform_rotate_call_t call;
+} rotate_bench_t;
+
+static double rotate_once(void *context) {
+    rotate_bench_t *const bench = context;
+    bench->rows->rotate(&bench->call);
+    return 3.0 * (double)bench->call.rows * (double)(bench->call.heads * bench->call.head_width);
+}
+
+static void bench_rotate(uform_rows_t const *rows, uform_gemm_t const *gemm, precision_t precision) {
+    size_t const count = 512, heads = 6, head_width = 64;
+    matrix_t panels = matrix_new(precision, count, heads * head_width, 17, true);
+    matrix_fill(&panels, count, heads * head_width, contents_plain_k);
+    guarded_t cosines = guarded_new(count * head_width / 2 * sizeof(float), true),
+              sines = guarded_new(count * head_width / 2 * sizeof(float), true);
+    for (size_t i = 0; i < count * head_width / 2; ++i) vector_of(&cosines)[i] = 0.8f, vector_of(&sines)[i] = 0.6f;
+    rotate_bench_t bench = {rows, {panels.panels, 0, count, heads, head_width, vector_of(&cosines), vector_of(&sines)}};
+    report("rotate 512 x 384 (3 operations a number)", (timed_t){rotate_once, &bench}, gemm);
+    matrix_free(&panels);
+    guarded_free(&cosines);
+    guarded_free(&sines);
+}
+
+/// What one layer of a tower multiplies, and its attention.
+typedef struct tower_t {
+    size_t width, inner, heads, head_width;
+    uform_activation_t activation;
+    size_t row_counts[4], lengths[5]; ///< zeros at the end
+    bool causal;
+} tower_t;
+
+static tower_t const towers[] = {
+    {384, 1536, 12, 32, uform_activation_gelu_k, {16, 40, 128, 512}, {16, 40, 128, 512}, false},
+    {512, 2048, 8, 64, uform_activation_quick_gelu_k, {77, 512}, {77}, true},
+    {768, 3072, 12, 64, uform_activation_quick_gelu_k, {50, 197, 400, 788}, {50, 197, 577, 1370, 4096}, false},
+    {1024, 4096, 16, 64, uform_activation_gelu_tanh_k, {257, 577}, {257}, false},
+    {1152, 4320, 16, 96, uform_activation_gelu_tanh_k, {729}, {729}, false},
+};
+
+static void bench_tower(uform_kernels_t const *kernels, precision_t precision, tower_t const *tower) {
+    bool const f32 = precision == precision_f32_k;
+    uform_gemm_t const *const gemm = f32 ? kernels->gemm_f32 : kernels->gemm_bf16;
+    uform_attention_t const *const attention = f32 ? kernels->attention_f32 : kernels->attention_bf16;
+    size_t const heads_width = tower->heads * tower->head_width;
+    for (size_t i = 0; i < 4 && tower->row_counts[i]; ++i) {
+        size_t const rows = tower->row_counts[i];
+        bench_gemm(gemm, precision, rows, 3 * heads_width, tower->width, uform_activation_identity_k, false);
+        bench_gemm(gemm, precision, rows, tower->width, heads_width, uform_activation_identity_k, true);
+        bench_gemm(gemm, precision, rows, tower->inner, tower->width, tower->activation, false);
+        bench_gemm(gemm, precision, rows, tower->width, tower->inner, uform_activation_identity_k, true);
+    }
+    uform_attention_call_t options = {.causal = tower->causal};
+    for (size_t i = 0; i < 5 && tower->lengths[i]; ++i) {
+        options.length = tower->lengths[i];
+        bench_attention(attention, gemm, precision, tower->heads, tower->head_width, &options);
+    }
+    // What pools a picture's patches.
+    options.query_count = 1;
+    if (!options.causal) bench_attention(attention, gemm, precision, tower->heads, tower->head_width, &options);
+}
+
+static void bench_precision(uform_kernels_t const *kernels, precision_t precision) {
+    for (size_t i = 0; i < sizeof(towers) / sizeof(towers[0]); ++i) bench_tower(kernels, precision, &towers[i]);
+    uform_rows_t const *const rows = precision == precision_f32_k ? kernels->rows_f32 : kernels->rows_bf16;
+    uform_gemm_t const *const gemm = precision == precision_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
+    bench_normalize(rows, gemm, precision, false);
+    bench_normalize(rows, gemm, precision, true);
+    bench_lookup(rows, gemm, precision);
+    bench_gate(rows, gemm, precision);
+    bench_rotate(rows, gemm, precision);
+}
+
+int bench_classes(subject_t const *subjects, size_t count, char const *token, char const *part) {
+    wanted_part = part;
     for (size_t i = 0; i < count; ++i) {
         char const *const name = uform_cpu_class_name(subjects[i].cpu_class);
         if (token && strcmp(token, name) != 0) continue;

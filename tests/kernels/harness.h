@@ -79,7 +79,8 @@ void check_attention(subject_t const *subject, precision_t precision);
 void check_rows(subject_t const *subject, precision_t precision);
 void check_activations(subject_t const *subject, precision_t precision);
 
-/// Times the same calls and prints their rates and shares of the class's limit; `token` NULL for all classes.
-int bench_classes(subject_t const *subjects, size_t count, char const *token);
+/// Times the same calls and prints their rates and shares of the class's limit; `token` NULL for all classes, `part` NULL
+/// for all lines, else those that contain it.
+int bench_classes(subject_t const *subjects, size_t count, char const *token, char const *part);
 
 #endif

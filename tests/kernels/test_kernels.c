@@ -1,5 +1,6 @@
 /**
- *  Every group of every class this machine offers, against `serial`. `--bench [CLASS]` times the same calls instead.
+ *  Every group of every class this machine offers, against `serial`. `--bench [CLASS [PART]]` times the
+ *  same calls instead, those whose name contains PART.
  *
  *  `intel_sapphire` is checked a second time with its tiles in software, wherever the rest of it can run, which is where `amd_genoa` can.
  *
@@ -121,7 +122,7 @@ int main(int count, char **arguments) {
     find_subjects();
     find_emulated();
     if (count > 1 && !strcmp(arguments[1], "--bench"))
-        return bench_classes(subjects, class_count_k, count > 2 ? arguments[2] : NULL);
+        return bench_classes(subjects, class_count_k, count > 2 ? arguments[2] : NULL, count > 3 ? arguments[3] : NULL);
     char const *const chosen = getenv("UFORM_TEST_SEED");
     seed = chosen ? strtoull(chosen, NULL, 10) : (uint64_t)time(NULL);
     printf("seed %llu\n", (unsigned long long)seed);

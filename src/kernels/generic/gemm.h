@@ -94,9 +94,9 @@ UFORM_INLINED void gemm_multiply(
     }
 }
 
-enum { limit_chains_k = 12, limit_repeats_k = 1000 };
+enum { limit_chains_k = 2 * vector_block_rows_k, limit_repeats_k = 1000 };
 
-/// Twelve independent chains of multiply-adds, which is more than units times latency.
+/// As many independent chains of multiply-adds as the block kernel has, which is more than units times latency.
 UFORM_INLINED double gemm_limit(size_t rounds, bool dot) {
     float volatile seed = 0.5f;
     vector_t const factor = vector_set(seed);
