@@ -1,0 +1,81 @@
+/**
+ *  AVIF through libavif: a picture, or the first of a sequence. Which way up it is, the container's rotation and mirror tell;
+ *  EXIF does not, as the format wants it. The clean aperture is passed over, as by Pillow.
+ */
+#include <avif/avif.h>
+#include <string.h>
+
+#include "images/decoder.h"
+
+enum { channels_k = 4 };
+
+/// Rotation in quarters to the left, then a mirror: EXIF's orientation by [quarters][none, top to bottom, left to right].
+static uint8_t const orientations[4][3] = {{1, 4, 2}, {8, 5, 7}, {3, 2, 4}, {6, 7, 5}};
+
+static uform_status_t fail(avifDecoder const *decoder, avifResult result) {
+    static struct {
+        avifResult result;
+        uform_status_t status;
+    } const statuses[] = {{AVIF_RESULT_OUT_OF_MEMORY, uform_status_out_of_memory_k},
+        {AVIF_RESULT_NO_CODEC_AVAILABLE, uform_status_unsupported_k},
+        {AVIF_RESULT_NOT_IMPLEMENTED, uform_status_unsupported_k},
+        {AVIF_RESULT_UNSUPPORTED_DEPTH, uform_status_unsupported_k}};
+    uform_status_t status = uform_status_malformed_k;
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); ++i)
+        if (result == statuses[i].result) status = statuses[i].status;
+    bool const detailed = decoder->diag.error[0];
+    return uform_fail_(
+        status, "%s%s%s", avifResultToString(result), detailed ? ": " : "", detailed ? decoder->diag.error : "");
+}
+
+static unsigned read_orientation(avifImage const *image) {
+    unsigned const quarters = image->transformFlags & AVIF_TRANSFORM_IROT ? image->irot.angle & 3 : 0;
+    unsigned const mirror = image->transformFlags & AVIF_TRANSFORM_IMIR ? 1 + (image->imir.mode & 1) : 0;
+    unsigned const orientation = orientations[quarters][mirror];
+    if (orientation != 1 || uform_exif_orientation_(image->exif.data, image->exif.size)) return orientation;
+    return uform_orientation_(NULL, 0, image->xmp.data, image->xmp.size);
+}
+
+static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
+    avifResult result = avifDecoderSetIOMemory(decoder, decoding->bytes, decoding->length);
+    if (!result) result = avifDecoderParse(decoder);
+    if (result) return fail(decoder, result);
+    avifImage const *const image = decoder->image;
+    uint32_t const width = image->width, height = image->height;
+    unsigned const orientation = decoding->ignore_orientation ? 1 : read_orientation(image);
+    uform_status_t status = uform_decode_begin_(decoding, width, height, orientation, 0);
+    if (!status && decoder->alphaPresent)
+        status =
+            uform_decode_begin_(decoding, width, height, orientation, decoding->width * decoding->height * channels_k);
+    if (status) return status;
+    result = avifDecoderNextImage(decoder);
+    if (result) return fail(decoder, result);
+    if (image->width != width || image->height != height)
+        return uform_fail_(uform_status_malformed_k, "the container says %u x %u pixels, the picture %u x %u", width,
+            height, image->width, image->height);
+
+    // With alpha, libavif has to see it, to divide by it where colours were multiplied.
+    avifRGBImage target;
+    avifRGBImageSetDefaults(&target, image);
+    target.depth = 8;
+    target.format = decoder->alphaPresent ? AVIF_RGB_FORMAT_RGBA : AVIF_RGB_FORMAT_RGB;
+    target.pixels = decoder->alphaPresent ? decoding->scratch : decoding->pixels;
+    target.rowBytes = width * (decoder->alphaPresent ? channels_k : 3);
+    result = avifImageYUVToRGB(image, &target);
+    if (result) return fail(decoder, result);
+    if (decoder->alphaPresent)
+        uform_drop_alpha_(
+            decoding->scratch, decoding->width * decoding->height, decoding->flatten, decoding->pixels);
+    return uform_status_ok_k;
+}
+
+uform_status_t uform_decode_avif_(uform_decoding_t *decoding) {
+    avifDecoder *const decoder = avifDecoderCreate();
+    if (!decoder) return uform_fail_(uform_status_out_of_memory_k, "no memory for the decoder");
+    decoder->maxThreads = 1; // the executor's threads have a picture each
+    decoder->strictFlags &= ~(avifStrictFlags)(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
+    if (decoding->pixel_limit < decoder->imageSizeLimit) decoder->imageSizeLimit = (uint32_t)decoding->pixel_limit;
+    uform_status_t const status = decode(decoding, decoder);
+    avifDecoderDestroy(decoder);
+    return status;
+}
