@@ -9,6 +9,7 @@ install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(UFORM_PACKAGE_DIRECTORY ${CMAKE_INSTALL_LIBDIR}/cmake/uform)
 install(EXPORT uform_shared NAMESPACE uform:: FILE uform-shared.cmake DESTINATION ${UFORM_PACKAGE_DIRECTORY})
 install(EXPORT uform_static NAMESPACE uform:: FILE uform-static.cmake DESTINATION ${UFORM_PACKAGE_DIRECTORY})
+list(JOIN UFORM_PICTURE_MODULES " " UFORM_PACKAGE_PICTURES)
 configure_package_config_file(cmake/uform-config.cmake.in ${PROJECT_BINARY_DIR}/uform-config.cmake
   INSTALL_DESTINATION ${UFORM_PACKAGE_DIRECTORY})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/uform-config-version.cmake COMPATIBILITY SameMajorVersion)
@@ -32,7 +33,8 @@ if(UFORM_INCLUDEDIR_IS_ABSOLUTE)
 else()
   set(UFORM_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
 endif()
-# Not as a requirement of the file, which would ask the linker for what only a static hwloc needs.
+# Not as requirements of the file, which would ask the linker for what only static ones of these libraries need.
 list(JOIN HWLOC_LDFLAGS " " UFORM_PC_HWLOC)
+list(JOIN PICTURES_LDFLAGS " " UFORM_PC_PICTURES)
 configure_file(cmake/uform.pc.in ${PROJECT_BINARY_DIR}/uform.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/uform.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -8,6 +8,10 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{exit, Command};
 
+/// What the static library needs, by the names pkg-config knows: NUMA nodes, and the decoders of pictures.
+const LINKED_PACKAGES: [&str; 9] =
+    ["hwloc", "libjpeg", "spng", "zlib", "libwebp", "libwebpdemux", "libavif", "libgif", "libtiff-4"];
+
 /// Ends the build with one line that says what to do.
 fn fail(message: &str) -> ! {
     eprintln!("error: uform: {}", message);
@@ -45,8 +49,9 @@ fn link_package(flags: &str) {
 fn link_static(folder: &Path) {
     println!("cargo:rustc-link-search=native={}", folder.display());
     println!("cargo:rustc-link-lib=static=uform");
-    let advice = "the static library needs hwloc's development files (Debian: libhwloc-dev pkg-config)";
-    link_package(&run(Command::new("pkg-config").args(["--libs", "hwloc"]), advice));
+    let advice = "the static library needs the development files of hwloc and of the decoders (Debian: pkg-config \
+                  libhwloc-dev libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev libavif-dev libgif-dev libtiff-dev)";
+    link_package(&run(Command::new("pkg-config").arg("--libs").args(LINKED_PACKAGES), advice));
     println!("cargo:rustc-link-lib=pthread");
     println!("cargo:rustc-link-lib=m");
 }
@@ -69,8 +74,9 @@ fn build_tree(tree: &Path, output: &Path) {
     for part in ["CMakeLists.txt", "cmake", "include", "src"] {
         println!("cargo:rerun-if-changed={}", tree.join(part).display());
     }
-    let advice = "building the C library takes cmake, ninja or make, a C compiler, pkg-config and hwloc \
-                  (Debian: cmake ninja-build gcc pkg-config libhwloc-dev)";
+    let advice = "building the C library takes cmake, ninja or make, a C compiler, pkg-config, hwloc and the decoders \
+                  of pictures (Debian: cmake ninja-build gcc pkg-config libhwloc-dev libjpeg62-turbo-dev libspng-dev \
+                  zlib1g-dev libwebp-dev libavif-dev libgif-dev libtiff-dev)";
     let folder = output.join("cmake");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(tree).arg("-B").arg(&folder).arg("-DCMAKE_BUILD_TYPE=Release");

@@ -4,7 +4,8 @@
 MODEL=model/all-minilm-l6-v2
 
 # What a build needs, and what it needs to bring the model.
-BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libhwloc-dev)
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libjansson-dev libhwloc-dev
+  libjpeg62-turbo-dev libspng-dev zlib1g-dev libwebp-dev libavif-dev libgif-dev libtiff-dev)
 MODEL_PACKAGES=(python3 python3-pip ca-certificates)
 
 say() {
