@@ -28,9 +28,18 @@ static uform_status_t fail(avifDecoder const *decoder, avifResult result) {
         status, "%s%s%s", avifResultToString(result), detailed ? ": " : "", detailed ? decoder->diag.error : "");
 }
 
+/// 1 where left and right are exchanged, 0 where top and bottom are.
+static unsigned mirror_of(avifImage const *image) {
+#if AVIF_VERSION >= 1000000
+    return image->imir.axis & 1;
+#else
+    return image->imir.mode & 1;
+#endif
+}
+
 static unsigned read_orientation(avifImage const *image) {
     unsigned const quarters = image->transformFlags & AVIF_TRANSFORM_IROT ? image->irot.angle & 3 : 0;
-    unsigned const mirror = image->transformFlags & AVIF_TRANSFORM_IMIR ? 1 + (image->imir.mode & 1) : 0;
+    unsigned const mirror = image->transformFlags & AVIF_TRANSFORM_IMIR ? 1 + mirror_of(image) : 0;
     unsigned const orientation = orientations[quarters][mirror];
     if (orientation != 1 || uform_exif_orientation_(image->exif.data, image->exif.size)) return orientation;
     return uform_orientation_(NULL, 0, image->xmp.data, image->xmp.size);

@@ -118,14 +118,18 @@ static uform_status_t read_header(bmp_t *bmp) {
     return uform_status_ok_k;
 }
 
-/// Colours beyond the palette are greys.
+/// Colours beyond the palette are black, except that of a palette of nothing but greys in order goes on, as in Pillow.
 static void fill_table(bmp_t const *bmp, uint8_t colors[256][3]) {
     uint8_t const *const bytes = bmp->decoding->bytes + bmp->palette;
     size_t const left = bmp->decoding->length > bmp->palette ? bmp->decoding->length - bmp->palette : 0;
+    bool ordered = true;
     for (size_t i = 0; i < 256; ++i) {
         size_t const place = i * bmp->palette_entry_bytes;
         bool const there = i < bmp->palette_entries && place + 3 <= left;
-        for (size_t c = 0; c < 3; ++c) colors[i][c] = there ? bytes[place + 2 - c] : (uint8_t)i;
+        for (size_t c = 0; c < 3; ++c) {
+            colors[i][c] = there ? bytes[place + 2 - c] : ordered ? (uint8_t)i : 0;
+            ordered = ordered && colors[i][c] == i;
+        }
     }
 }
 

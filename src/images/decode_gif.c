@@ -15,14 +15,9 @@ typedef struct gif_t {
     int transparent; ///< a colour's index, or -1
 } gif_t;
 
-/// A single zero beyond the end is a block of no bytes: all pixels may have been read before a file that lacks its end.
 static int read_bytes(GifFileType *codec, GifByteType *target, int count) {
     gif_t *const gif = codec->UserData;
     size_t const left = gif->decoding->length - gif->used;
-    if (!left && count == 1) {
-        *target = 0;
-        return 1;
-    }
     size_t const step = (size_t)count < left ? (size_t)count : left;
     memcpy(target, gif->decoding->bytes + gif->used, step);
     gif->used += step;
@@ -70,30 +65,86 @@ static uform_status_t find_frame(gif_t *gif, GifFileType *codec) {
     }
 }
 
-/// Colours beyond a palette, or without one, are greys.
+/// Colours beyond the palette are black; without one, or with one of nothing but greys in order, they are greys.
 static void fill_table(gif_t const *gif, ColorMapObject const *palette, uint8_t colors[256][3]) {
+    bool ordered = true;
     for (int i = 0; i < 256; ++i) {
         bool const listed = palette && i < palette->ColorCount;
-        uint8_t const color[3] = {listed ? palette->Colors[i].Red : (uint8_t)i,
-            listed ? palette->Colors[i].Green : (uint8_t)i, listed ? palette->Colors[i].Blue : (uint8_t)i};
-        bool const white = gif->decoding->flatten && i == gif->transparent;
-        for (size_t c = 0; c < 3; ++c) colors[i][c] = white ? 255 : color[c];
+        uint8_t const other = ordered ? (uint8_t)i : 0;
+        GifColorType const color = listed ? palette->Colors[i] : (GifColorType) {other, other, other};
+        ordered = ordered && color.Red == i && color.Green == i && color.Blue == i;
+        colors[i][0] = color.Red, colors[i][1] = color.Green, colors[i][2] = color.Blue;
     }
+    if (gif->decoding->flatten && gif->transparent >= 0) memset(colors[gif->transparent], 255, 3);
 }
 
-static uform_status_t decode_lines(GifFileType *codec, uint8_t *indices, size_t canvas_width) {
-    // The passes of an interlaced frame; the last row alone is that of others.
-    static struct {
-        size_t first, step;
-    } const passes[] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}, {0, 1}};
-    GifImageDesc const *const frame = &codec->Image;
-    size_t const height = (size_t)frame->Height;
-    uint8_t *const corner = indices + (size_t)frame->Top * canvas_width + (size_t)frame->Left;
-    size_t const begin = frame->Interlace ? 0 : 4, end = frame->Interlace ? 4 : 5;
-    for (size_t pass = begin; pass < end; ++pass)
-        for (size_t y = passes[pass].first; y < height; y += passes[pass].step)
-            if (DGifGetLine(codec, corner + y * canvas_width, frame->Width) == GIF_ERROR) return fail(codec->Error);
-    return uform_status_ok_k;
+/// Where the next index goes: along the rows, which come in passes if interlaced.
+typedef struct cursor_t {
+    uint8_t *corner; ///< of the frame on its canvas
+    size_t stride, width, height;
+    size_t x, y, pass, last_pass;
+} cursor_t;
+
+/// The passes of an interlaced frame; the last row is all that others have.
+static struct {
+    uint8_t first, step;
+} const passes[] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}, {0, 1}};
+
+static cursor_t begin_frame(GifImageDesc const *frame, uint8_t *canvas, size_t stride) {
+    size_t const last = sizeof(passes) / sizeof(passes[0]) - 1;
+    return (cursor_t) {.corner = canvas + (size_t)frame->Top * stride + (size_t)frame->Left,
+        .stride = stride,
+        .width = (size_t)frame->Width,
+        .height = (size_t)frame->Height,
+        .pass = frame->Interlace ? 0 : last,
+        .last_pass = frame->Interlace ? last - 1 : last};
+}
+
+/// Puts indices down, the last first; false when the frame is full.
+static bool put(cursor_t *cursor, uint8_t const *stack, size_t depth) {
+    while (depth) {
+        cursor->corner[cursor->y * cursor->stride + cursor->x] = stack[--depth];
+        if (++cursor->x < cursor->width) continue;
+        cursor->x = 0;
+        cursor->y += passes[cursor->pass].step;
+        while (cursor->y >= cursor->height) {
+            if (cursor->pass == cursor->last_pass) return false;
+            cursor->y = passes[++cursor->pass].first;
+        }
+    }
+    return true;
+}
+
+/// Makes strings of indices of the codes that giflib reads. Its own expansion turns codes that stand for nothing into
+/// indices too, and then a broken file would be a picture.
+static uform_status_t expand_codes(GifFileType *codec, unsigned index_bits, cursor_t cursor) {
+    enum { table_k = 4096 };
+    uint16_t prefixes[table_k]; // of a code's string, and the index behind it
+    uint8_t suffixes[table_k], stack[table_k + 1];
+    int const clear = 1 << index_bits;
+    int next = clear + 2, previous = -1;
+    uint8_t first = 0; // of the previous string
+    for (;;) {
+        int code;
+        if (DGifGetLZCodes(codec, &code) == GIF_ERROR) return fail(codec->Error);
+        if (code < 0) return fail(D_GIF_ERR_EOF_TOO_SOON);
+        if (code == clear) {
+            next = clear + 2, previous = -1;
+            continue;
+        }
+        if (previous < 0 ? code > clear : code > next) return fail(D_GIF_ERR_IMAGE_DEFECT);
+        size_t depth = 0;
+        int rest = code;
+        if (code == next && previous >= 0) stack[depth++] = first, rest = previous;
+        while (rest >= clear) {
+            if (depth == table_k) return fail(D_GIF_ERR_IMAGE_DEFECT);
+            stack[depth++] = suffixes[rest], rest = prefixes[rest];
+        }
+        stack[depth++] = first = (uint8_t)rest;
+        if (previous >= 0 && next < table_k) suffixes[next] = first, prefixes[next++] = (uint16_t)previous;
+        previous = code;
+        if (!put(&cursor, stack, depth)) return uform_status_ok_k;
+    }
 }
 
 static uform_status_t decode(gif_t *gif, GifFileType *codec) {
@@ -111,7 +162,9 @@ static uform_status_t decode(gif_t *gif, GifFileType *codec) {
     size_t const count = decoding->width * decoding->height;
     uint8_t *const indices = decoding->pixels + 2 * count;
     memset(indices, gif->transparent >= 0 ? gif->transparent : 0, count);
-    status = decode_lines(codec, indices, decoding->width);
+    // The size of an index is the last thing giflib has read, and keeps to itself.
+    unsigned const index_bits = decoding->bytes[gif->used - 1];
+    status = expand_codes(codec, index_bits, begin_frame(frame, indices, decoding->width));
     if (status) return status;
     uint8_t colors[256][3];
     fill_table(gif, frame->ColorMap ? frame->ColorMap : codec->SColorMap, colors);

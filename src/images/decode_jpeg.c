@@ -153,7 +153,10 @@ static uform_status_t decode(jpeg_t *jpeg) {
     uform_status_t const status = read_header(jpeg);
     if (status) return status;
     if (!jpeg_start_decompress(&jpeg->codec)) return refuse_cut();
-    return jpeg->codec.num_components == 4 ? read_ink(jpeg) : read_light(jpeg);
+    uform_status_t const done = jpeg->codec.num_components == 4 ? read_ink(jpeg) : read_light(jpeg);
+    // What follows the pixels may be broken, but not missing.
+    if (!done) (void)jpeg_finish_decompress(&jpeg->codec);
+    return done;
 }
 
 uform_status_t uform_decode_jpeg_(uform_decoding_t *decoding) {

@@ -101,6 +101,8 @@ static uform_status_t read_header(png_t *png) {
         if (is_type(&chunk, "tRNS")) png->transparency = chunk.content;
     }
     if (!png->header) return uform_fail_(uform_status_malformed_k, "IHDR: expected a header, found none");
+    if (png->header[9] == palette_k && !png->palette.bytes)
+        return uform_fail_(uform_status_malformed_k, "PLTE: expected a palette, found none");
     if (!png->first_data) return uform_fail_(uform_status_malformed_k, "IDAT: expected pixels, found none");
     return uform_status_ok_k;
 }
@@ -270,14 +272,15 @@ static void fill_table(png_t const *png, uint8_t colors[256][3]) {
     unsigned const hidden = !indexed && png->transparency.length >= 2 ? uform_read_u16_(png->transparency.bytes, true)
                                                                       : UINT32_MAX;
     for (unsigned sample = 0; sample <= last; ++sample) {
-        uint8_t const gray = (uint8_t)(indexed ? sample : sample * 255 / last);
+        uint8_t const gray = (uint8_t)(sample * 255 / last);
         unsigned alpha = sample == hidden ? 0 : 255;
         if (indexed && sample < png->transparency.length) alpha = png->transparency.bytes[sample];
         for (size_t c = 0; c < 3; ++c) {
-            // Indices beyond a palette are greys, as in Pillow.
+            // Indices beyond a palette are black, as in Pillow.
             size_t const place = 3 * (size_t)sample + c;
-            uint8_t const color = indexed && place < png->palette.length / 3 * 3 ? png->palette.bytes[place] : gray;
-            colors[sample * 255 / last][c] = png->decoding->flatten ? uform_over_white_(color, alpha) : color;
+            bool const listed = place < png->palette.length / 3 * 3;
+            uint8_t const color = !indexed ? gray : listed ? png->palette.bytes[place] : 0;
+            colors[gray][c] = png->decoding->flatten ? uform_over_white_(color, alpha) : color;
         }
     }
 }

@@ -8,9 +8,7 @@
 
 #include "images/decoder.h"
 
-enum { form_header_bytes_k = 12, extended_bytes_k = 30, limit_shift_k = 24 };
-
-/// The canvas as an extended header tells it, before the demuxer reads on.
+/// Decodes the frame to its place on the canvas.
 static uform_status_t decode_frame(uform_decoding_t *decoding, WebPIterator const *frame) {
     size_t const width = (size_t)frame->width, height = (size_t)frame->height, left = (size_t)frame->x_offset;
     size_t const top = (size_t)frame->y_offset;
