@@ -88,6 +88,7 @@ static void inherit(uform_kernels_t *kernels, uform_kernels_t const *table) {
     if (!kernels->attention_bf16) kernels->attention_bf16 = table->attention_bf16;
     if (!kernels->rows_f32) kernels->rows_f32 = table->rows_f32;
     if (!kernels->rows_bf16) kernels->rows_bf16 = table->rows_bf16;
+    if (!kernels->resample) kernels->resample = table->resample;
 }
 
 static void append_token(char *tokens, size_t capacity, uform_cpu_class_t cpu_class) {

@@ -183,6 +183,51 @@ typedef struct uform_rows_t {
 } uform_rows_t;
 
 /**
+ *  How one axis of a picture is resampled: every output sums a run of inputs, each times its weight. Weights are integers,
+ *  the numbers times 2^precision, cut in two halves of 16 bits that multiply bytes without overflow: weight = low + 2048 * high.
+ *  Where all of them fit 16 bits, `wide` is false, low is the weight and high is zero.
+ */
+typedef struct uform_resample_axis_t {
+    size_t outputs;
+    size_t quads;           ///< taps of an output in fours, rounded up: from one output's weights to the next's
+    uint32_t const *firsts; ///< [outputs] the first input of each, never less than the one before
+    uint32_t const *taps;   ///< [outputs] inputs each sums; in f32 at least one
+    int16_t const
+        *weights; ///< [outputs, quads, 2, 4]: the low halves of four weights, then their high ones; zeros past the taps
+    float const *weights_f32; ///< [outputs, 4 * quads] instead, for pictures of f32
+    unsigned precision;       ///< 1 to 22
+    bool wide;
+} uform_resample_axis_t;
+
+/**
+ *  One pass over pixels of three channels, [rows, width, 3]. A pass along rows writes [rows, outputs], one across them
+ *  [outputs, width]. Bytes are the sum plus half of 2^precision, shifted right by precision (arithmetically) and clamped to 0 to
+ *  255; sums are exact as long as they fit 32 bits, which the makers of weights see to, and wrap around otherwise.
+ *  Numbers of f32 are summed from the first tap on, one rounding an operation.
+ */
+typedef struct uform_resample_call_t {
+    uform_resample_axis_t const *axis;
+    void const *source;
+    size_t source_stride_bytes;
+    void *target;
+    size_t target_stride_bytes;
+    size_t rows, width;  ///< pixels; `along` takes the rows of both, `across` the width of both
+    float const *values; ///< [256] what `along_f32` takes a byte for
+} uform_resample_call_t;
+
+enum {
+    /// Bytes behind the last byte of the last row that `along` may read; they never matter.
+    uform_resample_slack_k = 16
+};
+
+typedef struct uform_resample_t {
+    void (*along)(uform_resample_call_t const *call);      ///< bytes to bytes
+    void (*across)(uform_resample_call_t const *call);     ///< bytes to bytes
+    void (*along_f32)(uform_resample_call_t const *call);  ///< bytes, as `values` says, to f32
+    void (*across_f32)(uform_resample_call_t const *call); ///< f32 to f32
+} uform_resample_t;
+
+/**
  *  All groups of one class. A NULL group is inherited from the fallback; a class that can't be compiled here has an empty table.
  *  Class `<token>` exports its own table as `uform_kernels_t const uform_kernels_<token>_table_`.
  */
@@ -191,6 +236,7 @@ typedef struct uform_kernels_t {
     uform_gemm_t const *gemm_f32, *gemm_bf16;
     uform_attention_t const *attention_f32, *attention_bf16;
     uform_rows_t const *rows_f32, *rows_bf16;
+    uform_resample_t const *resample;
 } uform_kernels_t;
 
 /// The groups a class dispatches to, inheritance resolved; NULL when this build does not hold the class.

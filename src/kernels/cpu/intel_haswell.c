@@ -27,6 +27,9 @@ UFORM_TARGET_BEGIN("avx2,fma,bmi2")
 #include "kernels/generic/rows_bf16.h"
 #include "kernels/generic/rows_f32.h"
 
+#include "kernels/generic/integers_avx2.h"
+#include "kernels/generic/resample.h"
+
 UFORM_TARGET_END
 
 uform_kernels_t const uform_kernels_intel_haswell_table_ = {
@@ -37,6 +40,7 @@ uform_kernels_t const uform_kernels_intel_haswell_table_ = {
     .attention_bf16 = &attention_bf16,
     .rows_f32 = &rows_f32,
     .rows_bf16 = &rows_bf16,
+    .resample = &resample,
 };
 
 #else

@@ -28,6 +28,9 @@ UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl")
 #include "kernels/generic/rows_bf16.h"
 #include "kernels/generic/rows_f32.h"
 
+#include "kernels/generic/integers_avx512.h"
+#include "kernels/generic/resample.h"
+
 UFORM_TARGET_END
 
 uform_kernels_t const uform_kernels_intel_skylake_table_ = {
@@ -38,6 +41,7 @@ uform_kernels_t const uform_kernels_intel_skylake_table_ = {
     .attention_bf16 = &attention_bf16,
     .rows_f32 = &rows_f32,
     .rows_bf16 = &rows_bf16,
+    .resample = &resample,
 };
 
 #else

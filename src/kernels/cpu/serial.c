@@ -10,6 +10,8 @@
 
 #include "kernels/kernels.h"
 
+#include "kernels/generic/resample_plain.h"
+
 enum {
     block_columns_k = 8, ///< columns multiplied at once
     block_rows_k = 4,    ///< rows multiplied at once
@@ -309,6 +311,10 @@ static uform_rows_t const rows_f32 = {
     .normalize = normalize_f32, .lookup = lookup_f32, .gate = gate_f32, .rotate = rotate_f32};
 static uform_rows_t const rows_bf16 = {
     .normalize = normalize_bf16, .lookup = lookup_bf16, .gate = gate_bf16, .rotate = rotate_bf16};
+static uform_resample_t const resample = {.along = resample_along_plain,
+    .across = resample_across_plain,
+    .along_f32 = resample_along_f32,
+    .across_f32 = resample_across_f32};
 
 extern uform_kernels_t const uform_kernels_serial_table_;
 uform_kernels_t const uform_kernels_serial_table_ = {
@@ -319,4 +325,5 @@ uform_kernels_t const uform_kernels_serial_table_ = {
     .attention_bf16 = &attention_bf16,
     .rows_f32 = &rows_f32,
     .rows_bf16 = &rows_bf16,
+    .resample = &resample,
 };
