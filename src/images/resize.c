@@ -35,7 +35,8 @@ static uform_status_t run_along(void (*along)(uform_resample_call_t const *), uf
     size_t const stride = source->width * channels_k;
     size_t const careful_rows = (uform_resample_slack_k + stride - 1) / stride;
     size_t const safe = source->height > careful_rows ? source->height - careful_rows : 0;
-    size_t const plain = safe > top ? (safe - top < call->rows ? safe - top : call->rows) : 0, rest = call->rows - plain;
+    size_t const plain = safe > top ? (safe - top < call->rows ? safe - top : call->rows) : 0,
+                 rest = call->rows - plain;
     uform_resample_call_t part = *call;
     view_t const view = view_of(source, axis->base, top);
     part.source = view.pixels, part.source_stride_bytes = stride;
@@ -62,8 +63,7 @@ static void find_nearest(
         double place = step * 0.5;
         for (size_t output = 0; output < begin + count; ++output, place += step)
             if (output >= begin) places[output - begin] = (uint32_t)place;
-    }
-    else {
+    } else {
         float const scale = (float)inputs / (float)outputs;
         for (size_t i = 0; i < count; ++i) places[i] = (uint32_t)(((float)(begin + i) + 0.5f) * scale);
     }
@@ -163,8 +163,8 @@ static uform_status_t resize_once(uform_resize_t const *resize, uform_resample_t
     return uform_status_ok_k;
 }
 
-static uform_status_t make_axes(uform_resize_t const *resize, uform_bitmap_t const *source, bool tensor,
-    uform_resizer_t *resizer) {
+static uform_status_t make_axes(
+    uform_resize_t const *resize, uform_bitmap_t const *source, bool tensor, uform_resizer_t *resizer) {
     uform_status_t status = uform_status_ok_k;
     if (tensor || source->width != resize->width)
         status = uform_axis_make_(&resizer->horizontal, resize->arithmetic, resize->filter, source->width,
@@ -188,8 +188,7 @@ uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t cons
     uform_status_t status = check_edges(resize, source);
     if (status != uform_status_ok_k) return status;
     bool const both = source->width != resize->width && source->height != resize->height;
-    if (resize->filter == uform_filter_nearest_k)
-        return resize_nearest(resize, source, resizer, pixels, stride_bytes);
+    if (resize->filter == uform_filter_nearest_k) return resize_nearest(resize, source, resizer, pixels, stride_bytes);
     status = make_axes(resize, source, false, resizer);
     if (status != uform_status_ok_k) return status;
     if (!both) return resize_once(resize, kernels, source, resizer, pixels, stride_bytes);

@@ -101,8 +101,7 @@ static geometry_t geometry_of(uform_axis_t const *axis) {
         geometry.scale = scale;
         geometry.support = scale >= 1.0f ? (float)support * scale : (float)support;
         geometry.inverse = scale >= 1.0f ? 1.0f / scale : 1.0f;
-    }
-    else {
+    } else {
         geometry.scale = (double)axis->inputs / (double)axis->outputs;
         double const stretch = geometry.scale < 1.0 ? 1.0 : geometry.scale;
         geometry.support = support * stretch;
@@ -180,8 +179,8 @@ static uform_status_t lay_out(uform_axis_t *axis, geometry_t const *geometry, do
     size_t const quads = (longest + 3) / 4, count = axis->count;
     if (quads * 4 > uform_weight_limit_k / count)
         return uform_fail_(uform_status_unsupported_k,
-            "resizing an edge of %zu pixels to %zu: expected at most %d weights, found %zu outputs of %zu", axis->inputs,
-            axis->outputs, (int)uform_weight_limit_k, count, longest);
+            "resizing an edge of %zu pixels to %zu: expected at most %d weights, found %zu outputs of %zu",
+            axis->inputs, axis->outputs, (int)uform_weight_limit_k, count, longest);
     size_t const list = align(count * sizeof(uint32_t)), weights = align(count * quads * 4 * sizeof(uint32_t));
     uform_status_t const status =
         uform_block_reserve_(&axis->block, 2 * list + weights + align(quads * 4 * sizeof(double)));
@@ -226,8 +225,7 @@ static void fill_integers(uform_axis_t *axis, geometry_t const *geometry, double
 }
 
 static void fill_floats(uform_axis_t *axis, geometry_t const *geometry) {
-    float *const table =
-        (float *)(void *)((char *)axis->block.memory + 2 * align(axis->count * sizeof(uint32_t)));
+    float *const table = (float *)(void *)((char *)axis->block.memory + 2 * align(axis->count * sizeof(uint32_t)));
     for (size_t output = 0; output < axis->count; ++output)
         weigh_f32(geometry, axis->begin + output, run_of(geometry, axis->begin + output),
             table + output * axis->axis.quads * 4);

@@ -57,8 +57,7 @@ UFORM_INLINED integers_t integers_scale(
 }
 /// Undoes two steps of zipping: numbers of 32 bits, clamped to bytes.
 UFORM_INLINED integers_t integers_bytes(integers_t const numbers[4]) {
-    return _mm256_packus_epi16(
-        _mm256_packs_epi32(numbers[0], numbers[1]), _mm256_packs_epi32(numbers[2], numbers[3]));
+    return _mm256_packus_epi16(_mm256_packs_epi32(numbers[0], numbers[1]), _mm256_packs_epi32(numbers[2], numbers[3]));
 }
 /// Four pixels of each row, as pairs of each channel: pixels 0 and 1, then 2 and 3. Reads 16 bytes a row.
 UFORM_INLINED integers_t integers_pixels(uint8_t const *const rows[integers_rows_k], size_t offset) {
@@ -82,8 +81,9 @@ UFORM_INLINED integers_t integers_quad_high(integers_t quad) {
     return _mm256_shuffle_epi8(quad, order);
 }
 /// The pixels of a block's rows, four bytes each, from the sums of both pairs.
-UFORM_INLINED void integers_block_pixels(integers_t const low[integers_block_k], integers_t const high[integers_block_k],
-    int split, __m128i half, __m128i precision, uint32_t pixels[integers_block_k]) {
+UFORM_INLINED void integers_block_pixels(integers_t const low[integers_block_k],
+    integers_t const high[integers_block_k], int split, __m128i half, __m128i precision,
+    uint32_t pixels[integers_block_k]) {
     __m128i sums[integers_block_k];
     UFORM_UNROLLED
     for (size_t i = 0; i < integers_block_k; ++i) {

@@ -56,12 +56,11 @@ UFORM_INLINED integers_t integers_scale(
     return _mm512_sra_epi32(_mm512_add_epi32(sum, half), precision);
 }
 UFORM_INLINED integers_t integers_bytes(integers_t const numbers[4]) {
-    return _mm512_packus_epi16(
-        _mm512_packs_epi32(numbers[0], numbers[1]), _mm512_packs_epi32(numbers[2], numbers[3]));
+    return _mm512_packus_epi16(_mm512_packs_epi32(numbers[0], numbers[1]), _mm512_packs_epi32(numbers[2], numbers[3]));
 }
 UFORM_INLINED integers_t integers_pixels(uint8_t const *const rows[integers_rows_k], size_t offset) {
-    __m512i const order = _mm512_broadcast_i64x4(
-        _mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, //
+    __m512i const order =
+        _mm512_broadcast_i64x4(_mm256_setr_epi8(0, -1, 3, -1, 1, -1, 4, -1, 2, -1, 5, -1, -1, -1, -1, -1, //
             6, -1, 9, -1, 7, -1, 10, -1, 8, -1, 11, -1, -1, -1, -1, -1));
     __m512i const first = _mm512_broadcast_i32x4(_mm_loadu_si128((__m128i const *)(void const *)(rows[0] + offset)));
     __m128i const second = _mm_loadu_si128((__m128i const *)(void const *)(rows[1] + offset));
@@ -71,9 +70,8 @@ UFORM_INLINED integers_t integers_quad(int16_t const *quad) {
     return _mm512_broadcast_i32x4(_mm_loadu_si128((__m128i const *)(void const *)quad));
 }
 UFORM_INLINED integers_t integers_quad_low(integers_t quad) {
-    __m512i const order =
-        _mm512_broadcast_i64x4(_mm256_setr_epi8(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, //
-            4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7));
+    __m512i const order = _mm512_broadcast_i64x4(_mm256_setr_epi8(0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, //
+        4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7));
     return _mm512_shuffle_epi8(quad, order);
 }
 UFORM_INLINED integers_t integers_quad_high(integers_t quad) {

@@ -89,8 +89,7 @@ UFORM_INLINED void resample_across_vector(uform_resample_call_t const *call, siz
     integers_t const half = integers_set((int32_t)(1u << (axis->precision - 1)));
     UFORM_UNROLLED
     for (size_t i = 0; i < 4; ++i)
-        low[i] =
-            integers_scale(low[i], high[i], resample_split_k, half, _mm_cvtsi32_si128((int)axis->precision));
+        low[i] = integers_scale(low[i], high[i], resample_split_k, half, _mm_cvtsi32_si128((int)axis->precision));
     integers_store(resample_target(call, output) + begin, integers_bytes(low));
 }
 
