@@ -114,53 +114,102 @@ UFORM_INLINED void attention_multiply_scores(
     }
 }
 
-UFORM_INLINED vector_t attention_largest(char const *scores, size_t stride, size_t length) {
-    vector_t largest = vector_set(-INFINITY);
-    for (size_t key = 0; key < length; key += vector_lanes_k) {
-        vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
-        largest = vector_select(vector_first(length - key), vector_maximum(x, largest), largest);
-    }
-    return vector_set(vector_largest(largest));
+/// Where a row's vector of scores at `key` is.
+UFORM_INLINED char *attention_scores(char *scores, size_t stride, size_t key) {
+    return scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float);
 }
 
-/// The weights of one vector of scores, zero past the text's end.
+/// Where its weights at `key` go: f32 weights replace the scores, bf16 ones have panels of 32.
+UFORM_INLINED char *attention_weights(char *scores, char *weights, size_t stride, size_t key, bool bf16) {
+    size_t const lane = 2 * vector_line_k;
+    return bf16 ? weights + key / lane * stride + key % lane * sizeof(uint16_t) : attention_scores(scores, stride, key);
+}
+
+UFORM_INLINED vector_t attention_largest(char *scores, size_t stride, size_t length) {
+    vector_t largest[2] = {vector_set(-INFINITY), vector_set(-INFINITY)};
+    size_t key = 0;
+    for (; key + block_columns_k <= length; key += block_columns_k) {
+        UFORM_UNROLLED
+        for (size_t v = 0; v < 2; ++v) {
+            vector_t const x = vector_load(attention_scores(scores, stride, key + v * vector_lanes_k));
+            largest[v] = vector_maximum(x, largest[v]);
+        }
+    }
+    for (; key < length; key += vector_lanes_k) {
+        vector_t const x = vector_load(attention_scores(scores, stride, key));
+        largest[0] = vector_select(vector_first(length - key), vector_maximum(x, largest[0]), largest[0]);
+    }
+    return vector_set(vector_largest(vector_maximum(largest[0], largest[1])));
+}
+
+/// The weights of one vector of scores.
 UFORM_INLINED vector_t attention_weight(
-    char const *scores, size_t stride, size_t length, size_t key, vector_t largest, vector_t factor, bool bf16) {
-    vector_t const x = vector_load(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float));
-    vector_t const weight = vector_exp2_weight(vector_multiply(vector_subtract(x, largest), factor), bf16);
-    return vector_select(vector_first(length - key), weight, vector_zero());
+    char *scores, size_t stride, size_t key, vector_t largest, vector_t factor, bool bf16) {
+    vector_t const x = vector_load(attention_scores(scores, stride, key));
+    return vector_exp2_weight(vector_multiply(vector_subtract(x, largest), factor), bf16);
 }
 
-/// Where a row's weights of the block of keys at `key` go: f32 weights replace the scores, bf16 ones have panels of 32.
-UFORM_INLINED void attention_store_weights(
-    char *scores, char *weights, size_t stride, size_t key, vector_t low, vector_t high, bool bf16) {
-    size_t const next = key + vector_lanes_k, lane = 2 * vector_line_k;
-    if (bf16) vector_store_bf16(weights + key / lane * stride + key % lane * sizeof(uint16_t), low, high);
-    else {
-        vector_store(scores + key / vector_line_k * stride + key % vector_line_k * sizeof(float), low);
-        vector_store(scores + next / vector_line_k * stride + next % vector_line_k * sizeof(float), high);
+/// The weights of two vectors of scores, zero from `count` on, where they go; adds them to the sums.
+UFORM_INLINED void attention_soften_block(char *scores, size_t stride, size_t key, size_t count, vector_t largest,
+    vector_t factor, vector_t sums[2], char *weights, bool bf16) {
+    char *const place = attention_weights(scores, weights, stride, key, bf16);
+    size_t const next = key + vector_lanes_k, rest = count > vector_lanes_k ? count - vector_lanes_k : 0;
+    vector_t low = attention_weight(scores, stride, key, largest, factor, bf16);
+    vector_t high = attention_weight(scores, stride, next, largest, factor, bf16);
+    if (count < block_columns_k) {
+        low = vector_select(vector_first(count), low, vector_zero());
+        high = vector_select(vector_first(rest), high, vector_zero());
     }
+    sums[0] = vector_add(sums[0], low), sums[1] = vector_add(sums[1], high);
+    if (bf16) vector_store_bf16(place, low, high);
+    else vector_store(place, low), vector_store(attention_weights(scores, weights, stride, next, bf16), high);
 }
 
-/// Turns one row of `length` scores into weights that are still to be divided by their sum, which is returned; further
-/// weights up to `visible` are zero.
+/// The same in bf16 throughout, scores being scaled as `vector_exp2_bf16` wants them: `offset` is the largest one's.
+UFORM_INLINED void attention_soften_pairs(char *scores, size_t stride, size_t key, size_t count, vector_t offset,
+    vector_t factor, vector_t *sums, char *weights) {
+    vector_t const low = vector_load(attention_scores(scores, stride, key));
+    vector_t const high = vector_load(attention_scores(scores, stride, key + vector_lanes_k));
+    vector_t pairs = vector_exp2_bf16(low, high, factor, offset);
+    if (count < block_columns_k) pairs = vector_first_bf16(pairs, count);
+    // Pairs of ones.
+    static uint32_t const ones = 0x3F803F80u;
+    *sums = vector_dot_bf16(pairs, vector_set_from(&ones), *sums);
+    vector_store(attention_weights(scores, weights, stride, key, true), pairs);
+}
+
+/// Turns one row of `length` scores into weights that are still to be divided by their sum, whose inverse is returned;
+/// further weights up to `visible` are zero. A score that is not finite makes the inverse, or a weight, NaN, except that
+/// where bf16 is native a key of NaNs is not seen.
 UFORM_INLINED float attention_soften(
     char *scores, size_t stride, size_t length, size_t visible, float scale, char *weights, bool bf16) {
     vector_t const largest = attention_largest(scores, stride, length);
-    vector_t const factor = vector_set(scale * 1.44269504f);
-    vector_t sums = vector_zero();
+    vector_t sums[2] = {vector_zero(), vector_zero()};
+    size_t const whole = length / block_columns_k * block_columns_k;
     size_t key = 0;
-    for (; key < length; key += block_columns_k) {
-        size_t const next = key + vector_lanes_k;
-        vector_t const low = attention_weight(scores, stride, length, key, largest, factor, bf16);
-        vector_t high = vector_zero();
-        if (next < length) high = attention_weight(scores, stride, length, next, largest, factor, bf16);
-        sums = vector_add(vector_add(sums, low), high);
-        attention_store_weights(scores, weights, stride, key, low, high, bf16);
+    float defect = 0.0f;
+    if (bf16 && vector_multiplies_bf16_k) {
+        vector_t const factor = vector_set(scale * 1.44269504f * 128.0f), offset = vector_multiply(largest, factor);
+        for (; key < whole; key += block_columns_k)
+            attention_soften_pairs(scores, stride, key, block_columns_k, offset, factor, &sums[0], weights);
+        if (key < length) attention_soften_pairs(scores, stride, key, length - key, offset, factor, &sums[0], weights);
+        defect = vector_sum(vector_subtract(offset, offset));
+    } else {
+        vector_t const factor = vector_set(scale * 1.44269504f);
+        for (; key < whole; key += block_columns_k)
+            attention_soften_block(scores, stride, key, block_columns_k, largest, factor, sums, weights, bf16);
+        if (key < length)
+            attention_soften_block(scores, stride, key, length - key, largest, factor, sums, weights, bf16);
     }
-    for (; key < visible; key += block_columns_k)
-        attention_store_weights(scores, weights, stride, key, vector_zero(), vector_zero(), bf16);
-    return vector_sum(sums);
+    for (key = whole + (length > whole ? block_columns_k : 0); key < visible; key += block_columns_k) {
+        char *const place = attention_weights(scores, weights, stride, key, bf16);
+        if (bf16) vector_store_bf16(place, vector_zero(), vector_zero());
+        else {
+            vector_store(place, vector_zero());
+            vector_store(attention_weights(scores, weights, stride, key + vector_lanes_k, bf16), vector_zero());
+        }
+    }
+    return 1.0f / vector_sum(vector_add(sums[0], sums[1])) + defect;
 }
 
 /// Divides `rows` rows of a block of sums by their weights' sums and stores them.
@@ -220,8 +269,8 @@ UFORM_INLINED void attention_block(attention_plan_t const *plan, size_t head, si
     float factors[vector_block_rows_k];
     for (size_t row = 0; row < rows; ++row) {
         size_t const length = call->causal ? query + row + 1 : call->length;
-        factors[row] = 1.0f / attention_soften(plan->scores + row * 64, rows * 64, length, visible, call->scale,
-                                  plan->weights + row * 64, bf16);
+        factors[row] = attention_soften(
+            plan->scores + row * 64, rows * 64, length, visible, call->scale, plan->weights + row * 64, bf16);
     }
     attention_multiply_values(plan, head, query, rows, visible, factors, bf16);
 }

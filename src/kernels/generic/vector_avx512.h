@@ -138,12 +138,51 @@ UFORM_INLINED void vector_store_bf16(void *memory, vector_t low, vector_t high) 
 UFORM_INLINED vector_t vector_dot_bf16(vector_t a, vector_t b, vector_t sums) {
     return _mm512_dpbf16_ps(sums, (__m512bh)_mm512_castps_si512(a), (__m512bh)_mm512_castps_si512(b));
 }
+/// Powers of two as bf16, from exponents i in 128ths: the integer part is where bf16 keeps its exponent already, so the power is
+/// i + 127 * 128 + what the mantissa 2^f - 1 differs from the fraction f, looked up by the six upper bits of f. Largest
+/// relative error 0.45 %, standard deviation 0.17 %: little more than that of rounding to bf16, which the weights of a softmax
+/// go through anyway. This is half of the table.
+UFORM_INLINED __m512i vector_power_terms(size_t half) {
+    static int8_t const power_terms[64] = {0, -1, -1, -2, -2, -3, -4, -4, -5, -5, -5, -6, -6, -7, -7, -8, -8, -8, -9,
+        -9, -9, -9, -10, -10, -10, -10, -10, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -11, -10,
+        -10, -10, -10, -10, -9, -9, -9, -8, -8, -8, -7, -7, -6, -6, -5, -5, -4, -3, -3, -2, -1, -1};
+    __m256i const terms = _mm256_loadu_si256((__m256i const *)power_terms + half);
+    return _mm512_add_epi16(_mm512_cvtepi8_epi16(terms), _mm512_set1_epi16(127 * 128));
+}
+/// No power is below 2^-126.
+UFORM_INLINED __m512i vector_raise_bf16(__m512i exponents, __m512i low_terms, __m512i high_terms) {
+    exponents = _mm512_max_epi16(exponents, _mm512_set1_epi16(-126 * 128));
+    __m512i const terms = _mm512_permutex2var_epi16(low_terms, _mm512_srai_epi16(exponents, 1), high_terms);
+    return _mm512_add_epi16(terms, exponents);
+}
+/// 2^((x * factor - offset) / 128) of both vectors as consecutive bf16 numbers; NaN gives the smallest.
+UFORM_INLINED vector_t vector_exp2_bf16(vector_t low, vector_t high, vector_t factor, vector_t offset) {
+    __m512i const first = _mm512_cvtps_epi32(_mm512_fmsub_ps(low, factor, offset));
+    __m512i const second = _mm512_cvtps_epi32(_mm512_fmsub_ps(high, factor, offset));
+    // Packing works within quarters; the permutation restores the order.
+    __m512i const exponents =
+        _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), _mm512_packs_epi32(first, second));
+    return _mm512_castsi512_ps(vector_raise_bf16(exponents, vector_power_terms(0), vector_power_terms(1)));
+}
+/// The first `count` of the numbers, zeros behind; all of them when there are no more.
+UFORM_INLINED vector_t vector_first_bf16(vector_t pairs, size_t count) {
+    __mmask32 const mask = count >= 32 ? 0xFFFFFFFFu : (1u << count) - 1u;
+    return _mm512_castsi512_ps(_mm512_maskz_mov_epi16(mask, _mm512_castps_si512(pairs)));
+}
 #else
 enum { vector_multiplies_bf16_k = false };
 /// Never called: without the instruction pairs are widened.
 UFORM_INLINED vector_t vector_dot_bf16(vector_t a, vector_t b, vector_t sums) {
     (void)a, (void)b;
     return sums;
+}
+UFORM_INLINED vector_t vector_exp2_bf16(vector_t low, vector_t high, vector_t factor, vector_t offset) {
+    (void)high, (void)factor, (void)offset;
+    return low;
+}
+UFORM_INLINED vector_t vector_first_bf16(vector_t pairs, size_t count) {
+    (void)count;
+    return pairs;
 }
 UFORM_INLINED __m256i vector_round_bf16(vector_t x) {
     __m512i const bits = _mm512_castps_si512(x);
