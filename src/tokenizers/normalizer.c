@@ -33,9 +33,10 @@ struct uform_normalizer_step_t {
     uint8_t ascii_kept[128];       ///< one, or zero when it is dropped
     char *pattern, *content;       ///< of a replacement: owned
     size_t pattern_length, content_length;
-    uint16_t repeated;       ///< of another replacement: uform_unicode_flag_t of characters, or
-    char repeated_character; ///< the only one
-    size_t repeated_least;   ///< how many in a row are replaced
+    uint16_t repeated;        ///< of another replacement: uform_unicode_flag_t of characters, or
+    uint64_t repeated_set[2]; ///< a bit for each of those it looks for, all ASCII
+    size_t repeated_least;    ///< how many in a row are replaced
+    bool repeated_singly;     ///< each by itself
     bool strip_left, strip_right;
     uform_charsmap_t charsmap; ///< owned
 };
@@ -169,7 +170,9 @@ static bool run_replacement(uform_normalizer_step_t const *step, char const *tex
 
 static bool is_repeated(uform_normalizer_step_t const *step, char const *text, size_t *bytes) {
     uint16_t const flags = uform_unicode_flags_(text, bytes);
-    return step->repeated ? (flags & step->repeated) != 0 : *text == step->repeated_character;
+    if (step->repeated) return (flags & step->repeated) != 0;
+    unsigned char const byte = (unsigned char)*text;
+    return byte < 128 && (step->repeated_set[byte / 64] >> byte % 64 & 1);
 }
 
 static bool run_repeated(uform_normalizer_step_t const *step, char const *text, size_t length,
@@ -178,7 +181,9 @@ static bool run_repeated(uform_normalizer_step_t const *step, char const *text, 
     while (done < length) {
         uform_span_t run = {done, done};
         size_t count = 0;
-        for (; run.end < length && is_repeated(step, text + run.end, &bytes); run.end += bytes) ++count;
+        for (; run.end < length && is_repeated(step, text + run.end, &bytes); run.end += bytes)
+            if (step->repeated_singly && count) break;
+            else ++count;
         done = run.end;
         if (count && count >= step->repeated_least) {
             if (!append_content(step, text, run, work, output)) return false;
@@ -319,7 +324,7 @@ static uform_status_t check_growth(
         "%s: %s: expected replacements to make a text at most %d times longer", where->text, key, (int)growth_limit_k);
 }
 
-/// What regular expressions of replacements look for: runs of one character, or of all with a flag.
+/// What regular expressions of replacements look for: runs of white space, or of one character of a set.
 static struct {
     char const *expression;
     uint16_t repeated;
@@ -332,21 +337,47 @@ static struct {
     {"\\s{2,}", uform_unicode_white_k, 0, 2},
 };
 
+static void add_to_set(uform_normalizer_step_t *step, unsigned char character) {
+    step->repeated_set[character / 64] |= (uint64_t)1 << character % 64;
+}
+
+/// A set of ASCII characters in brackets, those that are signs with or without a backslash; runs of them if a plus follows.
+static bool read_set(uform_json_t const *expression, uform_normalizer_step_t *step) {
+    static char const signs[] = "!\"#$%&'()*+,./:;<=>?@^_`{|}~ ";
+    char const *at = expression->text, *const end = at + expression->length;
+    if (at == end || *at++ != '[' || at == end || *at == '^') return false;
+    for (; at < end && *at != ']'; ++at) {
+        bool const escaped = *at == '\\';
+        if (escaped && ++at == end) return false;
+        // Letters behind a backslash have meanings of their own, and so has an intersection's second ampersand.
+        bool const sign = *at && strchr(signs, *at) && !(at[0] == '&' && at + 1 < end && at[1] == '&');
+        bool const letter = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9');
+        if (!(escaped ? sign || strchr("-[]\\", *at) : sign || letter) || !*at) return false;
+        add_to_set(step, (unsigned char)*at);
+    }
+    if (at == end) return false;
+    step->repeated_singly = end - at == 1;
+    return step->repeated_singly || (end - at == 2 && at[1] == '+');
+}
+
 static uform_status_t read_expression(
     uform_json_t const *expression, uform_where_t const *where, uform_normalizer_step_t *step) {
+    step->run = run_repeated;
+    step->repeated_least = 1;
     for (size_t i = 0; i < sizeof(repetitions) / sizeof(*repetitions); ++i) {
         if (!uform_json_equals_(expression, repetitions[i].expression)) continue;
-        step->run = run_repeated;
-        step->repeated = repetitions[i].repeated, step->repeated_character = repetitions[i].character;
+        step->repeated = repetitions[i].repeated;
+        add_to_set(step, (unsigned char)repetitions[i].character);
         step->repeated_least = repetitions[i].least;
         return uform_status_ok_k;
     }
     if (expression->kind != uform_json_string_k)
         return uform_json_unexpected_(where->text, "pattern.Regex", "a string", expression);
+    if (read_set(expression, step)) return uform_status_ok_k;
     char found[200];
     return uform_fail_(uform_status_unsupported_k,
-        "%s: pattern.Regex: expected one of \" {2,}\", \" +\", \"\\s+\" and \"\\s{2,}\", found %s", where->text,
-        uform_json_describe_(expression, found, sizeof(found)));
+        "%s: pattern.Regex: expected a set of ASCII characters or one of \" {2,}\", \" +\", \"\\s+\" and \"\\s{2,}\", found %s",
+        where->text, uform_json_describe_(expression, found, sizeof(found)));
 }
 
 static char *copied(char const *text, size_t length) {
