@@ -98,7 +98,7 @@ typedef struct uform_model_description_t {
     uform_scalar_t precision;    ///< what its weights are packed in
     uform_cpu_class_t cpu_class; ///< whose pack format they have
     size_t dimensions;           ///< length of an embedding
-    size_t width;                ///< hidden size
+    size_t width; ///< hidden size; of texts where there are two towers, as the next three and the activation
     size_t layers;
     size_t heads;
     size_t feed_forward_width;
@@ -111,6 +111,15 @@ typedef struct uform_model_description_t {
     char default_prompt[64]; ///< the default prompt's name; empty without one
     size_t weights_bytes;    ///< memory the packed weights take
     double flops_per_token;  ///< multiplications and additions of the matrices a token passes, attention excluded
+    bool encodes_texts;      ///< the directory has all that `uform_encode_texts` needs
+    bool encodes_images;     ///< likewise of `uform_encode_images`
+    size_t image_height, image_width; ///< of the pixel tensor; zero where they depend on the image
+    size_t patch_size;                ///< side of a square patch, in pixels
+    size_t image_tokens;              ///< patches and the tokens before them; zero where they depend on the image
+    size_t image_layers, image_hidden_width;
+    double flops_per_image; ///< as `flops_per_token`; zero where it depends on the image
+    double logit_scale;     ///< what a cosine of text and image is multiplied by; zero when the model does not say
+    double logit_bias;      ///< and what is added to it
 } uform_model_description_t;
 
 UFORM_PUBLIC uform_status_t uform_model_describe(
@@ -144,6 +153,11 @@ typedef struct uform_encode_options_t {
     size_t max_tokens;            ///< tokens a text may have, special ones included; at most the model's positions
     uform_switch_t truncate_left; ///< drop tokens at the start of a long text (on) or at its end (off)
     bool literal_specials;        ///< special tokens typed in a text are ordinary text
+    uform_switch_t
+        image_orientation;        ///< turn images as their EXIF data says (auto and on), or leave them as stored (off)
+    uform_switch_t image_flatten; ///< lay transparent images over white (on), or drop their alpha (auto and off)
+    size_t
+        image_pixel_limit; ///< images of more pixels are refused by their header; zero for 178,956,970, as Pillow has it
 } uform_encode_options_t;
 
 /**
@@ -151,8 +165,8 @@ typedef struct uform_encode_options_t {
  */
 typedef struct uform_item_report_t {
     uform_status_t status; ///< why its row is null, or ok
-    uint32_t token_count;  ///< tokens encoded, special ones included
-    bool truncated;        ///< the text was longer than the limit
+    uint32_t token_count; ///< tokens encoded, special ones included; of an image its patches and the tokens before them
+    bool truncated;       ///< the text was longer than the limit
 } uform_item_report_t;
 
 /**
@@ -184,6 +198,29 @@ UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_execut
     size_t stride_bytes, uform_encode_report_t *report) UFORM_MUST_CHECK;
 
 /**
+ *  Encodes images into rows of an embedding matrix, in the same space as texts where the model has both. Files are decoded and
+ *  resized on the executor's threads as the directory's image processor does it, a thread's next image while others compute.
+ *
+ *  @param images           [count]
+ *  The other parameters and the failures are those of `uform_encode_texts`: a broken image gets a null row and its own status, and the
+ *  call goes on. Options that concern texts are ignored. `unsupported` for a model without a tower for images. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_encode_images(uform_model_t model, uform_executor_t executor,
+    uform_image_t const *images, size_t count, uform_encode_options_t const *options, void *embeddings,
+    size_t stride_bytes, uform_encode_report_t *report) UFORM_MUST_CHECK;
+
+/**
+ *  The tensor that the tower for images gets: decoded, resized, cropped, rescaled, normalised. Runs on the calling thread.
+ *
+ *  @param pixels           [channels, height, width] f32; receives them when `capacity` is enough; may be NULL with a zero capacity.
+ *  @param capacity         Numbers there is room for.
+ *  @param shape            [3]; receives channels, height and width.
+ *  Where the reference cuts patches itself (NaFlex), they are cut from this tensor. Thread-safe.
+ */
+UFORM_PUBLIC uform_status_t uform_image_pixels(uform_model_t model, uform_image_t image,
+    uform_encode_options_t const *options, float *pixels, size_t capacity, size_t shape[3]) UFORM_MUST_CHECK;
+
+/**
  *  Submits the same call to be awaited later; see `uform_call_t` for when it runs.
  *
  *  @param call             Receives the call, NULL on failure. Free it with `uform_call_free`.
@@ -197,7 +234,14 @@ UFORM_PUBLIC uform_status_t uform_defer_texts(uform_model_t model, uform_executo
     uform_encode_report_t *report, uform_call_t *call) UFORM_MUST_CHECK;
 
 /**
- *  How many dimensions a row of `uform_encode_texts` has with these options, which is what its memory is sized by.
+ *  The same for images: the array and what its images point at stay the caller's until the call has finished.
+ */
+UFORM_PUBLIC uform_status_t uform_defer_images(uform_model_t model, uform_executor_t executor,
+    uform_image_t const *images, size_t count, uform_encode_options_t const *options, void *embeddings,
+    size_t stride_bytes, uform_encode_report_t *report, uform_call_t *call) UFORM_MUST_CHECK;
+
+/**
+ *  How many dimensions a row of `uform_encode_texts`, or of `uform_encode_images`, has with these options, which is what its memory is sized by.
  *
  *  @param options      NULL for what the directory says.
  *  The same statuses as the call itself. Thread-safe.

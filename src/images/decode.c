@@ -166,7 +166,7 @@ static uform_status_t decode_raw(uform_image_t const *image, uform_decoding_t *d
         return uform_fail_(uform_status_invalid_argument_k, "length: %zu x %zu raw pixels take more than %zu bytes",
             image->width, image->height, image->length);
 
-    *bitmap = (uform_bitmap_t) {image->data, image->width, image->height};
+    *bitmap = (uform_bitmap_t){image->data, image->width, image->height};
     if (image->layout == uform_image_layout_rgb_k && stride == row_bytes) return uform_status_ok_k;
     status = uform_decode_begin_(decoding, image->width, image->height, 1, 0);
     if (status) return status;
@@ -177,9 +177,9 @@ static uform_status_t decode_raw(uform_image_t const *image, uform_decoding_t *d
     return uform_status_ok_k;
 }
 
-uform_status_t uform_decode_(uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer,
-    uform_bitmap_t *bitmap) {
-    *bitmap = (uform_bitmap_t) {NULL, 0, 0};
+uform_status_t uform_decode_(
+    uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer, uform_bitmap_t *bitmap) {
+    *bitmap = (uform_bitmap_t){NULL, 0, 0};
     if (!image->data && image->length)
         return uform_fail_(uform_status_invalid_argument_k, "data: null with a length of %zu", image->length);
     uform_decoding_t decoding = {.bytes = image->data, .length = image->length, .buffer = buffer};
@@ -188,6 +188,6 @@ uform_status_t uform_decode_(uform_image_t const *image, uform_decode_options_t 
     decoding.flatten = options->flatten;
     uform_status_t const status = image->layout == uform_image_layout_file_k ? decode_file(&decoding, bitmap)
                                                                              : decode_raw(image, &decoding, bitmap);
-    if (status) *bitmap = (uform_bitmap_t) {NULL, 0, 0};
+    if (status) *bitmap = (uform_bitmap_t){NULL, 0, 0};
     return status;
 }

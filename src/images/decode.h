@@ -25,7 +25,7 @@ typedef struct uform_decode_options_t {
 /// `unsupported` for what is beyond the limit, or a kind of picture no decoder here reads; `malformed` for broken ones;
 /// the detail begins with the format's name. Thread-safe as long as every thread brings its own buffer, which stays the
 /// caller's to free, also after a failure.
-uform_status_t uform_decode_(uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer,
-    uform_bitmap_t *bitmap);
+uform_status_t uform_decode_(
+    uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer, uform_bitmap_t *bitmap);
 
 #endif

@@ -73,8 +73,7 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
     result = avifImageYUVToRGB(image, &target);
     if (result) return fail(decoder, result);
     if (decoder->alphaPresent)
-        uform_drop_alpha_(
-            decoding->scratch, decoding->width * decoding->height, decoding->flatten, decoding->pixels);
+        uform_drop_alpha_(decoding->scratch, decoding->width * decoding->height, decoding->flatten, decoding->pixels);
     return uform_status_ok_k;
 }
 

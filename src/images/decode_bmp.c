@@ -60,7 +60,8 @@ static uform_status_t read_masks(bmp_t *bmp, size_t header_bytes, size_t *end) {
         uint32_t const low = bmp->masks[i] & -bmp->masks[i];
         bool const gapless = !((bmp->masks[i] / (low ? low : 1)) & (bmp->masks[i] / (low ? low : 1) + 1));
         if (!gapless || (i < 3 && !low))
-            return uform_fail_(uform_status_unsupported_k, "expected masks of adjoining bits, found %08X", bmp->masks[i]);
+            return uform_fail_(
+                uform_status_unsupported_k, "expected masks of adjoining bits, found %08X", bmp->masks[i]);
     }
     return uform_status_ok_k;
 }
@@ -74,8 +75,8 @@ static uform_status_t check_kind(bmp_t const *bmp) {
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); ++i)
         if (bmp->bits == kinds[i].bits && bmp->compression <= fields_k && kinds[i].compressions >> bmp->compression & 1)
             return uform_status_ok_k;
-    return uform_fail_(uform_status_unsupported_k, "%u bits a pixel with compression %u are not read", bmp->bits,
-        bmp->compression);
+    return uform_fail_(
+        uform_status_unsupported_k, "%u bits a pixel with compression %u are not read", bmp->bits, bmp->compression);
 }
 
 static uform_status_t read_header(bmp_t *bmp) {

@@ -57,8 +57,7 @@ static uform_status_t find_frame(gif_t *gif, GifFileType *codec) {
             if (codec->Error == D_GIF_ERR_WRONG_RECORD) continue;
             return fail(codec->Error);
         }
-        if (type == TERMINATE_RECORD_TYPE)
-            return uform_fail_(uform_status_malformed_k, "expected a frame, found none");
+        if (type == TERMINATE_RECORD_TYPE) return uform_fail_(uform_status_malformed_k, "expected a frame, found none");
         if (type == EXTENSION_RECORD_TYPE && !read_extension(gif, codec)) return fail(codec->Error);
         if (type == IMAGE_DESC_RECORD_TYPE)
             return DGifGetImageDesc(codec) == GIF_ERROR ? fail(codec->Error) : uform_status_ok_k;
@@ -71,7 +70,7 @@ static void fill_table(gif_t const *gif, ColorMapObject const *palette, uint8_t 
     for (int i = 0; i < 256; ++i) {
         bool const listed = palette && i < palette->ColorCount;
         uint8_t const other = ordered ? (uint8_t)i : 0;
-        GifColorType const color = listed ? palette->Colors[i] : (GifColorType) {other, other, other};
+        GifColorType const color = listed ? palette->Colors[i] : (GifColorType){other, other, other};
         ordered = ordered && color.Red == i && color.Green == i && color.Blue == i;
         colors[i][0] = color.Red, colors[i][1] = color.Green, colors[i][2] = color.Blue;
     }
@@ -86,13 +85,11 @@ typedef struct cursor_t {
 } cursor_t;
 
 /// The passes of an interlaced frame; the last row is all that others have.
-static struct {
-    uint8_t first, step;
-} const passes[] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}, {0, 1}};
+static struct { uint8_t first, step; } const passes[] = {{0, 8}, {4, 8}, {2, 4}, {1, 2}, {0, 1}};
 
 static cursor_t begin_frame(GifImageDesc const *frame, uint8_t *canvas, size_t stride) {
     size_t const last = sizeof(passes) / sizeof(passes[0]) - 1;
-    return (cursor_t) {.corner = canvas + (size_t)frame->Top * stride + (size_t)frame->Left,
+    return (cursor_t){.corner = canvas + (size_t)frame->Top * stride + (size_t)frame->Left,
         .stride = stride,
         .width = (size_t)frame->Width,
         .height = (size_t)frame->Height,

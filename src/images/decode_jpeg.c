@@ -165,7 +165,7 @@ uform_status_t uform_decode_jpeg_(uform_decoding_t *decoding) {
     jpeg.codec.err = jpeg_std_error(&jpeg.errors);
     jpeg.errors.error_exit = escape_error;
     jpeg.errors.output_message = stay_silent;
-    jpeg.source = (struct jpeg_source_mgr) {.next_input_byte = decoding->bytes,
+    jpeg.source = (struct jpeg_source_mgr){.next_input_byte = decoding->bytes,
         .bytes_in_buffer = decoding->length,
         .init_source = pass_source,
         .fill_input_buffer = refuse_more,

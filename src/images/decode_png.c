@@ -69,7 +69,7 @@ static bool read_chunk(uform_decoding_t const *decoding, size_t offset, chunk_t 
     for (unsigned i = 4; i < 8; ++i)
         if (!is_word(bytes[i])) return false;
     chunk->type = bytes + 4;
-    chunk->content = (piece_t) {bytes + 8, length < left ? length : left};
+    chunk->content = (piece_t){bytes + 8, length < left ? length : left};
     chunk->whole = length + 4 <= left;
     chunk->next = chunk->whole ? offset + 8 + length + 4 : decoding->length;
     return true;
@@ -110,30 +110,30 @@ static uform_status_t read_header(png_t *png) {
 /// Inflates what may be an orientation's text, as far as it fits.
 static piece_t inflate_text(piece_t packed, uint8_t *memory, size_t capacity) {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed.bytes, .avail_in = (uInt)packed.length};
-    if (inflateInit(&stream) != Z_OK) return (piece_t) {NULL, 0};
+    if (inflateInit(&stream) != Z_OK) return (piece_t){NULL, 0};
     stream.next_out = memory;
     stream.avail_out = (uInt)capacity;
     (void)inflate(&stream, Z_FINISH);
     size_t const length = capacity - stream.avail_out;
     (void)inflateEnd(&stream);
-    return (piece_t) {memory, length};
+    return (piece_t){memory, length};
 }
 
 /// What follows a text chunk's keyword, or nothing where the keyword is another.
 static piece_t after_keyword(piece_t content, char const *keyword) {
     size_t const bytes = strlen(keyword) + 1;
-    if (content.length < bytes || memcmp(content.bytes, keyword, bytes)) return (piece_t) {NULL, 0};
-    return (piece_t) {content.bytes + bytes, content.length - bytes};
+    if (content.length < bytes || memcmp(content.bytes, keyword, bytes)) return (piece_t){NULL, 0};
+    return (piece_t){content.bytes + bytes, content.length - bytes};
 }
 
 /// The text of an international chunk behind its keyword: a flag, a method, a language and a translation come first.
 static piece_t international_text(piece_t rest, uint8_t *memory, size_t capacity) {
-    if (rest.length < 2) return (piece_t) {NULL, 0};
+    if (rest.length < 2) return (piece_t){NULL, 0};
     bool const packed = rest.bytes[0];
     rest.bytes += 2, rest.length -= 2;
     for (unsigned i = 0; i < 2; ++i) {
         uint8_t const *const end = rest.length ? memchr(rest.bytes, 0, rest.length) : NULL;
-        if (!end) return (piece_t) {NULL, 0};
+        if (!end) return (piece_t){NULL, 0};
         rest.length -= (size_t)(end + 1 - rest.bytes), rest.bytes = end + 1;
     }
     return packed ? inflate_text(rest, memory, capacity) : rest;
@@ -150,7 +150,7 @@ static int digit_of(uint8_t byte) {
 static piece_t hexadecimal_exif(piece_t text, uint8_t *memory) {
     for (unsigned line = 0; line < 3; ++line) {
         uint8_t const *const end = text.length ? memchr(text.bytes, '\n', text.length) : NULL;
-        if (!end) return (piece_t) {NULL, 0};
+        if (!end) return (piece_t){NULL, 0};
         text.length -= (size_t)(end + 1 - text.bytes), text.bytes = end + 1;
     }
     size_t used = 0;
@@ -161,7 +161,7 @@ static piece_t hexadecimal_exif(piece_t text, uint8_t *memory) {
         if (upper < 0) upper = digit;
         else memory[used++] = (uint8_t)(upper << 4 | digit), upper = -1;
     }
-    return (piece_t) {memory, used};
+    return (piece_t){memory, used};
 }
 
 /// Metadata may stand before and behind the pixels. `memory` [2, text_limit_k] holds what had to be unpacked.
@@ -174,12 +174,11 @@ static unsigned read_orientation(uform_decoding_t const *decoding, uint8_t *memo
         if (chunk.content.length > text_limit_k) continue;
         piece_t rest = after_keyword(chunk.content, "Raw profile type exif");
         if (is_type(&chunk, "zTXt") && rest.length > 1)
-            rest = inflate_text((piece_t) {rest.bytes + 1, rest.length - 1}, memory, text_limit_k);
+            rest = inflate_text((piece_t){rest.bytes + 1, rest.length - 1}, memory, text_limit_k);
         else if (!is_type(&chunk, "tEXt")) rest.length = 0;
         if (rest.length) profile = hexadecimal_exif(rest, memory);
         rest = after_keyword(chunk.content, "XML:com.adobe.xmp");
-        if (is_type(&chunk, "iTXt") && rest.length)
-            xmp = international_text(rest, memory + text_limit_k, text_limit_k);
+        if (is_type(&chunk, "iTXt") && rest.length) xmp = international_text(rest, memory + text_limit_k, text_limit_k);
     }
     if (!exif.bytes) exif = profile;
     return uform_orientation_(exif.bytes, exif.length, xmp.bytes, xmp.length);
@@ -197,7 +196,7 @@ static bool has_texts(uform_decoding_t const *decoding) {
 static size_t frame_chunk(uint8_t *frame, char const *type, size_t content_bytes) {
     for (unsigned i = 0; i < 4; ++i) frame[i] = (uint8_t)(content_bytes >> (24 - 8 * i));
     memcpy(frame + 4, type, 4);
-    uint32_t const checksum = checksum_of(frame + 4, (piece_t) {frame + 8, content_bytes});
+    uint32_t const checksum = checksum_of(frame + 4, (piece_t){frame + 8, content_bytes});
     for (unsigned i = 0; i < 4; ++i) frame[8 + content_bytes + i] = (uint8_t)(checksum >> (24 - 8 * i));
     return content_bytes + chunk_frame_bytes_k;
 }
@@ -209,7 +208,7 @@ static void begin_stream(png_t *png, bool as_gray) {
     memcpy(content, png->header, header_bytes_k);
     if (as_gray) content[9] = gray_k;
     size_t const bytes = frame_chunk(png->frame + signature_bytes_k, "IHDR", header_bytes_k);
-    png->piece = (piece_t) {png->frame, signature_bytes_k + bytes};
+    png->piece = (piece_t){png->frame, signature_bytes_k + bytes};
     png->stage = at_transparency_k;
     png->next = png->first_data;
 }
@@ -225,14 +224,14 @@ static bool next_piece(png_t *png) {
             png->stage = at_data_k;
             if (!passed) return next_piece(png);
             memcpy(png->frame + 8, png->transparency.bytes, needed);
-            png->piece = (piece_t) {png->frame, frame_chunk(png->frame, "tRNS", needed)};
+            png->piece = (piece_t){png->frame, frame_chunk(png->frame, "tRNS", needed)};
             return true;
         }
         case at_data_k:
             if (!read_chunk(png->decoding, png->next, &chunk) || !is_type(&chunk, "IDAT")) return false;
             for (unsigned i = 0; i < 4; ++i) png->frame[i] = (uint8_t)(chunk.content.length >> (24 - 8 * i));
             memcpy(png->frame + 4, chunk.type, 4);
-            png->piece = (piece_t) {png->frame, 8};
+            png->piece = (piece_t){png->frame, 8};
             png->stage = in_data_k;
             return true;
         case in_data_k:
@@ -244,7 +243,7 @@ static bool next_piece(png_t *png) {
             return true;
         case in_checksum_k:
             for (unsigned i = 0; i < 4; ++i) png->frame[i] = (uint8_t)(png->checksum >> (24 - 8 * i));
-            png->piece = (piece_t) {png->frame, 4};
+            png->piece = (piece_t){png->frame, 4};
             png->stage = at_data_k;
             return true;
     }
@@ -269,8 +268,8 @@ static int read_stream(spng_ctx *codec, void *user, void *target, size_t length)
 static void fill_table(png_t const *png, uint8_t colors[256][3]) {
     unsigned const last = (1u << png->header[8]) - 1;
     bool const indexed = png->header[9] == palette_k;
-    unsigned const hidden = !indexed && png->transparency.length >= 2 ? uform_read_u16_(png->transparency.bytes, true)
-                                                                      : UINT32_MAX;
+    unsigned const hidden =
+        !indexed && png->transparency.length >= 2 ? uform_read_u16_(png->transparency.bytes, true) : UINT32_MAX;
     for (unsigned sample = 0; sample <= last; ++sample) {
         uint8_t const gray = (uint8_t)(sample * 255 / last);
         unsigned alpha = sample == hidden ? 0 : 255;
@@ -292,8 +291,7 @@ static uform_status_t decode_pixels(png_t *png, spng_ctx *codec) {
     bool const by_table = depth <= 8 && (type == gray_k || type == palette_k);
     begin_stream(png, type == palette_k);
     int error = spng_set_png_stream(codec, read_stream, png);
-    if (!error && by_table)
-        error = spng_decode_image(codec, decoding->pixels + 2 * count, count, SPNG_FMT_G8, 0);
+    if (!error && by_table) error = spng_decode_image(codec, decoding->pixels + 2 * count, count, SPNG_FMT_G8, 0);
     else if (!error && decoding->flatten)
         error = spng_decode_image(codec, decoding->scratch, 4 * count, SPNG_FMT_RGBA8, SPNG_DECODE_TRNS);
     else if (!error) error = spng_decode_image(codec, decoding->pixels, 3 * count, SPNG_FMT_RGB8, 0);

@@ -106,8 +106,8 @@ static uform_status_t open_file(tiff_t *tiff) {
     TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)(allowed + spare_bytes_k));
     TIFFOpenOptionsSetErrorHandlerExtR(options, keep_words, tiff);
     TIFFOpenOptionsSetWarningHandlerExtR(options, pass_warning, NULL);
-    tiff->codec = TIFFClientOpenExt("picture", "rC", tiff, read_bytes, refuse_write, seek, pass_close, size_of, map,
-        unmap, options);
+    tiff->codec = TIFFClientOpenExt(
+        "picture", "rC", tiff, read_bytes, refuse_write, seek, pass_close, size_of, map, unmap, options);
     TIFFOpenOptionsFree(options);
     return tiff->codec ? uform_status_ok_k : fail(tiff, "the directory is broken");
 }
@@ -134,11 +134,11 @@ static uform_status_t check_samples(tiff_t *tiff) {
         return uform_fail_(uform_status_unsupported_k, "BitsPerSample: %u with %u samples a pixel is not read",
             tiff->bits, tiff->samples);
     if (wide && (tiff->photometric == PHOTOMETRIC_PALETTE || tiff->photometric == PHOTOMETRIC_YCBCR))
-        return uform_fail_(uform_status_unsupported_k, "BitsPerSample: 16 with PhotometricInterpretation %u is not read",
-            tiff->photometric);
+        return uform_fail_(uform_status_unsupported_k,
+            "BitsPerSample: 16 with PhotometricInterpretation %u is not read", tiff->photometric);
     if (tiff->samples < tiff->channels || tiff->samples > sample_limit_k)
-        return uform_fail_(uform_status_unsupported_k, "SamplesPerPixel: %u with PhotometricInterpretation %u is not read",
-            tiff->samples, tiff->photometric);
+        return uform_fail_(uform_status_unsupported_k,
+            "SamplesPerPixel: %u with PhotometricInterpretation %u is not read", tiff->samples, tiff->photometric);
     return uform_status_ok_k;
 }
 
@@ -157,8 +157,7 @@ static uform_status_t read_header(tiff_t *tiff) {
         return uform_fail_(uform_status_unsupported_k, "Compression: %u is not read", tiff->compression);
     tiff->channels = channels_of(tiff->photometric);
     if (!tiff->channels)
-        return uform_fail_(
-            uform_status_unsupported_k, "PhotometricInterpretation: %u is not read", tiff->photometric);
+        return uform_fail_(uform_status_unsupported_k, "PhotometricInterpretation: %u is not read", tiff->photometric);
     uint16_t extra_count = 0, *extras = NULL;
     (void)TIFFGetFieldDefaulted(codec, TIFFTAG_EXTRASAMPLES, &extra_count, &extras);
     if (tiff->samples > tiff->channels) {
@@ -171,8 +170,8 @@ static uform_status_t read_header(tiff_t *tiff) {
 }
 
 /// Samples of one row of one plane, from `first` on, every `step`-th, to bytes that are `stride` apart.
-static void gather_row(tiff_t const *tiff, uint8_t const *row, size_t first, size_t step, size_t width, uint8_t *target,
-    size_t stride) {
+static void gather_row(
+    tiff_t const *tiff, uint8_t const *row, size_t first, size_t step, size_t width, uint8_t *target, size_t stride) {
     if (tiff->bits == 16) {
         for (size_t x = 0; x < width; ++x) {
             uint16_t sample; // libtiff has put the bytes into the machine's order
@@ -185,8 +184,7 @@ static void gather_row(tiff_t const *tiff, uint8_t const *row, size_t first, siz
         unsigned const bits = tiff->bits, per_byte = 8 / bits, last = (1u << bits) - 1;
         unsigned const scale = tiff->photometric == PHOTOMETRIC_PALETTE ? 1 : 255 / last;
         for (size_t x = 0; x < width; ++x)
-            target[x * stride] =
-                (uint8_t)((row[x / per_byte] >> (8 - bits - x % per_byte * bits) & last) * scale);
+            target[x * stride] = (uint8_t)((row[x / per_byte] >> (8 - bits - x % per_byte * bits) & last) * scale);
     }
 }
 
@@ -232,10 +230,9 @@ static uform_status_t read_block(tiff_t *tiff, blocks_t const *blocks, size_t le
     tmsize_t const room = (tmsize_t)blocks->bytes;
     uint32_t const x = (uint32_t)left, y = (uint32_t)top;
     uint16_t const sample = (uint16_t)plane;
-    tmsize_t const done = blocks->tiled ? TIFFReadEncodedTile(tiff->codec, TIFFComputeTile(tiff->codec, x, y, 0, sample),
-                                              block, room)
-                                        : TIFFReadEncodedStrip(tiff->codec, TIFFComputeStrip(tiff->codec, y, sample),
-                                              block, room);
+    tmsize_t const done =
+        blocks->tiled ? TIFFReadEncodedTile(tiff->codec, TIFFComputeTile(tiff->codec, x, y, 0, sample), block, room)
+                      : TIFFReadEncodedStrip(tiff->codec, TIFFComputeStrip(tiff->codec, y, sample), block, room);
     if (done < 0) return fail(tiff, "the pixels can't be decoded");
     // Some codecs end a block early and call that success.
     if (done < room) memset(block + done, 0, (size_t)(room - done));
@@ -272,7 +269,7 @@ static uform_status_t fill_table(tiff_t const *tiff, uint8_t colors[256][3]) {
     size_t const listed = indexed ? (size_t)1 << tiff->bits : 0;
     for (size_t i = 0; i < 256; ++i)
         for (size_t c = 0; c < 3; ++c)
-            colors[i][c] = (uint8_t)(i < listed                                     ? maps[c][i] >> 8
+            colors[i][c] = (uint8_t)(i < listed                                    ? maps[c][i] >> 8
                                      : tiff->photometric == PHOTOMETRIC_MINISWHITE ? 255 - i
                                                                                    : i);
     return uform_status_ok_k;

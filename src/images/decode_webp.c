@@ -23,8 +23,8 @@ static uform_status_t decode_frame(uform_decoding_t *decoding, WebPIterator cons
             decoding->width * decoding->height * 3 - offset, (int)stride);
         return done ? uform_status_ok_k : uform_fail_(uform_status_malformed_k, "the pixels can't be decoded");
     }
-    if (!WebPDecodeRGBAInto(frame->fragment.bytes, frame->fragment.size, decoding->scratch, width * height * 4,
-            (int)width * 4))
+    if (!WebPDecodeRGBAInto(
+            frame->fragment.bytes, frame->fragment.size, decoding->scratch, width * height * 4, (int)width * 4))
         return uform_fail_(uform_status_malformed_k, "the pixels can't be decoded");
     for (size_t y = 0; y < height; ++y)
         uform_drop_alpha_(decoding->scratch + y * width * 4, width, true, decoding->pixels + offset + y * stride);

@@ -271,7 +271,8 @@ static uform_status_t read_channels(
     char const *where, uform_json_t const *object, char const *key, bool divisor, double numbers[3]) {
     uform_json_t const *const found = find(object, key);
     if (!found) return uform_status_ok_k;
-    char const *const expected = divisor ? "three numbers from 1e-6 to 1e6, or their negatives" : "three numbers within -1e6 and 1e6";
+    char const *const expected =
+        divisor ? "three numbers from 1e-6 to 1e6, or their negatives" : "three numbers within -1e6 and 1e6";
     bool const single = found->kind == uform_json_number_k;
     if (!single && (found->kind != uform_json_array_k || found->length != 3))
         return uform_json_unexpected_(where, key, expected, found);
@@ -290,8 +291,8 @@ static uform_status_t read_factors(uform_json_t const *object, draft_t *draft) {
     uform_status_t status =
         uform_json_number_(object, draft->where, "rescale_factor", uform_json_optional_k, &draft->factor);
     if (status == uform_status_ok_k && !(fabs(draft->factor) >= 1e-9 && fabs(draft->factor) <= 1e9))
-        status = uform_json_unexpected_(
-            draft->where, "rescale_factor", "a number from 1e-9 to 1e9, or its negative", find(object, "rescale_factor"));
+        status = uform_json_unexpected_(draft->where, "rescale_factor", "a number from 1e-9 to 1e9, or its negative",
+            find(object, "rescale_factor"));
     if (status == uform_status_ok_k)
         status = uform_json_number_(object, draft->where, "crop_pct", uform_json_optional_k, &draft->crop_share);
     if (status == uform_status_ok_k && !(draft->crop_share >= 0.01 && draft->crop_share <= 1.0))

@@ -70,9 +70,9 @@ static uform_status_t refuse(char const *where, char const *key, char const *nam
 
 uform_status_t uform_hidden_act_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation) {
-    char const *name = "gelu";
+    char const *name = NULL;
     uform_status_t const status = uform_json_string_(object, where, key, uform_json_optional_k, &name, NULL);
-    if (status != uform_status_ok_k) return status;
+    if (status != uform_status_ok_k || !name) return status;
     size_t const count = sizeof(hidden_acts) / sizeof(hidden_acts[0]);
     return find(hidden_acts, count, name, activation) ? uform_status_ok_k : refuse(where, key, name);
 }

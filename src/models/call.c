@@ -17,11 +17,10 @@ static uform_status_t read_options(uform_encode_options_t const *given, uform_en
     return uform_status_ok_k;
 }
 
-static uform_status_t plan_pooling(uform_model_t model, uint32_t bits, uform_call_plan_t *plan) {
-    uform_directory_t const *directory = &model->directory;
+static uform_status_t plan_pooling(uform_tower_t const *tower, uint32_t bits, uform_call_plan_t *plan) {
     if (!bits) {
-        plan->pooling_count = directory->pooling_count;
-        memcpy(plan->pooling, directory->pooling, sizeof plan->pooling);
+        plan->pooling_count = tower->pooling_count;
+        memcpy(plan->pooling, tower->pooling, sizeof plan->pooling);
     }
     for (uint32_t bit = 1; bit && bit <= bits; bit <<= 1)
         if (bits & bit) {
@@ -30,18 +29,21 @@ static uform_status_t plan_pooling(uform_model_t model, uint32_t bits, uform_cal
                     "options: pooling: expected bits of uform_pooling_t, found %u", bits);
             plan->pooling[plan->pooling_count++] = (uform_pooling_t)bit;
         }
-    plan->pooled_width = directory->sizes.width * plan->pooling_count;
-    if (directory->dense_count && plan->pooled_width != model->pooled_width)
+    plan->pooled_width = tower->sizes.width * plan->pooling_count;
+    if (bits && tower->sizes.attention_head)
+        return uform_fail_(uform_status_unsupported_k,
+            "options: pooling: expected none, since the model pools images by attention, found %u", bits);
+    if (tower->dense_count && plan->pooled_width != tower->pooled_width)
         return uform_fail_(uform_status_invalid_argument_k,
-            "options: pooling: the model's Dense layer takes %zu numbers, found %zu", model->pooled_width,
+            "options: pooling: the model's Dense layer takes %zu numbers, found %zu", tower->pooled_width,
             plan->pooled_width);
     return uform_status_ok_k;
 }
 
 static uform_status_t plan_outputs(
-    uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    uform_model_t model, uform_tower_t const *tower, uform_encode_options_t const *options, uform_call_plan_t *plan) {
     uform_directory_t const *directory = &model->directory;
-    size_t const full = directory->dense_count ? model->full_dimensions : plan->pooled_width;
+    size_t const full = tower->dense_count ? tower->dimensions : plan->pooled_width;
     size_t const cut =
         directory->truncate_dimensions && directory->truncate_dimensions < full ? directory->truncate_dimensions : full;
     plan->scalar = options->scalar ? options->scalar : uform_scalar_f32_k;
@@ -55,8 +57,8 @@ static uform_status_t plan_outputs(
         return uform_fail_(uform_status_invalid_argument_k, "options: normalize: expected a uform_switch_t, found %d",
             (int)options->normalize);
     plan->dimensions = options->dimensions ? options->dimensions : cut;
-    plan->normalize = options->normalize == uform_switch_auto_k ? model->directory.normalize
-                                                                : options->normalize == uform_switch_on_k;
+    plan->normalize =
+        options->normalize == uform_switch_auto_k ? tower->normalize : options->normalize == uform_switch_on_k;
     // A directory's own cut comes after its Normalize, and leaves vectors shorter than one; a caller's cut before.
     bool const cut_last = !options->dimensions && options->normalize == uform_switch_auto_k;
     plan->normalized_dimensions = cut_last ? full : plan->dimensions;
@@ -89,7 +91,8 @@ static uform_status_t plan_prompt(uform_model_t model, uform_encode_options_t co
 
 static uform_status_t plan_limit(uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
     uform_directory_t const *directory = &model->directory;
-    size_t const largest = directory->sizes.position_count - directory->architecture->first_position;
+    uform_architecture_sizes_t const *sizes = &directory->text.sizes;
+    size_t const largest = sizes->position_count - sizes->first_position;
     if (options->max_tokens > largest)
         return uform_fail_(uform_status_invalid_argument_k, "options: max_tokens: expected at most %zu, found %zu",
             largest, options->max_tokens);
@@ -123,15 +126,50 @@ static uform_status_t count_skipped(uform_model_t model, uform_call_plan_t *plan
     return status;
 }
 
-uform_status_t uform_call_plan_(uform_model_t model, uform_encode_options_t const *given, uform_call_plan_t *plan) {
+static uform_status_t plan_texts(uform_model_t model, uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    uform_status_t status = plan_prompt(model, options, plan);
+    if (!status) status = plan_limit(model, options, plan);
+    return status ? status : count_skipped(model, plan);
+}
+
+static uform_status_t plan_images(uform_encode_options_t const *options, uform_call_plan_t *plan) {
+    struct {
+        char const *name;
+        uform_switch_t value;
+    } const switches[] = {
+        {"image_orientation", options->image_orientation},
+        {"image_flatten", options->image_flatten},
+    };
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]); ++i)
+        if ((unsigned)switches[i].value > uform_switch_off_k)
+            return uform_fail_(uform_status_invalid_argument_k, "options: %s: expected a uform_switch_t, found %d",
+                switches[i].name, (int)switches[i].value);
+    plan->decode.ignore_orientation = options->image_orientation == uform_switch_off_k;
+    plan->decode.flatten = options->image_flatten == uform_switch_on_k;
+    plan->decode.pixel_limit = options->image_pixel_limit;
+    return uform_status_ok_k;
+}
+
+// Says which file is missing, or that the family has nothing of the kind.
+static uform_status_t refuse_tower(uform_model_t model, uform_tower_t const *tower, char const *items) {
+    if (tower->missing)
+        return uform_fail_(uform_status_unsupported_k, "%s/%s: no such file, so the model encodes no %s",
+            model->directory.path, tower->missing, items);
+    return uform_fail_(uform_status_unsupported_k, "%s: a model of the family %s encodes no %s", model->directory.path,
+        model->directory.family->name, items);
+}
+
+uform_status_t uform_call_plan_(
+    uform_model_t model, uform_modality_t modality, uform_encode_options_t const *given, uform_call_plan_t *plan) {
+    bool const images = modality == uform_modality_images_k;
+    uform_tower_t const *tower = images ? &model->directory.image : &model->directory.text;
     uform_encode_options_t options;
     *plan = (uform_call_plan_t){0};
+    if (!uform_tower_works_(tower)) return refuse_tower(model, tower, images ? "images" : "texts");
     uform_status_t status = read_options(given, &options);
-    if (!status) status = plan_pooling(model, options.pooling, plan);
-    if (!status) status = plan_outputs(model, &options, plan);
-    if (!status) status = plan_prompt(model, &options, plan);
-    if (!status) status = plan_limit(model, &options, plan);
-    if (!status) status = count_skipped(model, plan);
+    if (!status) status = plan_pooling(tower, options.pooling, plan);
+    if (!status) status = plan_outputs(model, tower, &options, plan);
+    if (!status) status = images ? plan_images(&options, plan) : plan_texts(model, &options, plan);
     return status;
 }
 
@@ -141,7 +179,9 @@ uform_status_t uform_encode_dimensions(uform_model_t model, uform_encode_options
             uform_status_invalid_argument_k, "%s: expected one, found NULL", model ? "dimensions" : "model");
     *dimensions = 0;
     uform_call_plan_t plan;
-    uform_status_t const status = uform_call_plan_(model, options, &plan);
-    if (!status) *dimensions = plan.dimensions;
+    uform_modality_t const modality =
+        uform_model_tower_(model) == &model->directory.text ? uform_modality_texts_k : uform_modality_images_k;
+    uform_status_t const status = uform_call_plan_(model, modality, options, &plan);
+    *dimensions = status ? 0 : plan.dimensions;
     return status;
 }

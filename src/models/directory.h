@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "images/preprocess.h"
 #include "kernels/kernels.h"
 #include "models/architectures/architecture.h"
 #include "models/weights.h"
@@ -27,38 +28,67 @@ typedef struct uform_dense_t {
     size_t inputs, outputs;
     bool normalize_inputs; ///< a Normalize module stands right before it
     uform_activation_t activation;
-    uform_weights_t weights;     ///< the module's own file
+    uform_weights_t weights;     ///< the module's own file; empty for a tower's projection
     uform_tensor_t weight, bias; ///< `bias.data` is NULL without one
 } uform_dense_t;
 
+/// One of a model's encoders, and what stands behind it.
+typedef struct uform_tower_t {
+    uform_architecture_t const *architecture; ///< NULL when the directory has no such tower
+    char const *missing;                      ///< the file whose absence leaves the tower unusable; NULL when none is
+    uform_architecture_sizes_t sizes;         ///< what config.json says
+    size_t *layer_numbers;                    ///< [sizes.layers] as tensors count them; NULL when none is left out
+    bool own_weights;                         ///< its tensors are in `image_weights`
+    uform_pooling_t pooling[8]; ///< [pooling_count] single modes in the order their vectors are concatenated
+    size_t pooling_count;
+    uform_dense_t *dense; ///< [dense_count]
+    size_t dense_count;
+    bool normalize;      ///< vectors have length one
+    size_t pooled_width; ///< before the Dense layers, with the directory's pooling
+    size_t dimensions;   ///< of an embedding, with the directory's pooling, before any cut
+} uform_tower_t;
+
 typedef struct uform_directory_t {
     char *path;
-    uform_architecture_t const *architecture;
-    uform_architecture_sizes_t sizes; ///< what config.json says
-    uform_weights_t weights;          ///< the transformer's file or shards
+    uform_family_t const *family;
+    uform_tower_t text, image;
+    uform_weights_t weights, image_weights; ///< the latter only where the image tower has a file of its own
+    double logit_scale, logit_bias;         ///< of cosines; a zero scale when there is none
+    // Texts.
     uform_tokenizer_t tokenizer;
     uform_tokenizer_settings_t tokenizer_settings;
     uform_switch_t truncate_left; ///< long texts lose tokens at their start (on) or at their end (off)
     size_t max_tokens;            ///< the limit sentence-transformers would use
-    uform_pooling_t pooling[8];   ///< [pooling_count] single modes in the order their vectors are concatenated
-    size_t pooling_count;
-    bool include_prompt;  ///< prompt tokens take part in the pooling
-    uform_dense_t *dense; ///< [dense_count]
-    size_t dense_count;
-    bool normalize;             ///< a Normalize module stands at the end
-    size_t truncate_dimensions; ///< config_sentence_transformers.json: truncate_dim; zero keeps all
-    uform_prompt_t *prompts;    ///< [prompt_count]
+    char *pad_token;              ///< what tokenizer_config.json calls it; NULL when it doesn't
+    bool include_prompt;          ///< prompt tokens take part in the pooling
+    size_t truncate_dimensions;   ///< config_sentence_transformers.json: truncate_dim; zero keeps all
+    uform_prompt_t *prompts;      ///< [prompt_count]
     size_t prompt_count;
     size_t default_prompt; ///< position in `prompts`, or `prompt_count` for none
+    // Images.
+    uform_preprocessor_t preprocessor;
 } uform_directory_t;
 
-/// Finds one tensor of the transformer and checks its shape. `stem` is one of the descriptor's patterns, `layer` what
-/// stands for its
-/// `%zu`, `suffix` "weight" or "bias". Every prefix of the descriptor is tried, and "gamma" and "beta" for the stems of
-/// norms. A matrix has [rows, columns]; a vector has [rows] and zero `columns`. `not_found` names a missing tensor,
-/// `malformed` both shapes, `unsupported` a dtype that is no floating-point number.
-uform_status_t uform_directory_tensor_(uform_directory_t const *directory, char const *stem, size_t layer,
-    char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor);
+/// Whether the directory has the tower and all its files.
+static inline bool uform_tower_works_(uform_tower_t const *tower) {
+    return tower->architecture && !tower->missing;
+}
+
+/// Where the tower's tensors are.
+uform_weights_t const *uform_directory_weights_(uform_directory_t const *directory, uform_tower_t const *tower);
+
+/// Finds one tensor of a tower and checks its shape. `name` is one of the descriptor's patterns, `layer` what stands for its
+/// `%zu`, `suffix` "weight" or "bias", or NULL for a whole name. Every prefix of the descriptor is tried, and "gamma" and "beta"
+/// for "weight" and "bias". A matrix has [rows, columns]; a vector has [rows] and zero `columns`. Leading dimensions of one don't
+/// count, and trailing ones, as a convolution's, count as one. `not_found` names a missing tensor, `malformed` both shapes,
+/// `unsupported` a dtype that is no floating-point number.
+uform_status_t uform_directory_tensor_(uform_directory_t const *directory, uform_tower_t const *tower, char const *name,
+    size_t layer, char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor);
+
+/// Finds a tensor under one of the prefixes, or, with `prefixes` NULL, those of the tower; false without one. Nothing of it is
+/// checked.
+bool uform_directory_find_(uform_directory_t const *directory, uform_tower_t const *tower, char const *const *prefixes,
+    char const *name, size_t layer, char const *suffix, uform_tensor_t *tensor);
 
 /// Reads everything but tensor data. On failure nothing is left to free and the detail names file, key and value.
 uform_status_t uform_directory_open_(char const *path, uform_directory_t *directory);

@@ -1,6 +1,7 @@
 /**
- *  config.json, sentence_bert_config.json, tokenizer_config.json: sizes of the transformer and its length limit.
+ *  config.json: which family, which towers, and their sizes by the rows of their descriptors.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,24 +10,13 @@
 #include "base/memory.h"
 #include "models/directory_parts.h"
 
-/// Sizes by key: where they go, what transformers takes without them, and what is sane.
-static struct {
-    char const *key;
-    size_t offset, fallback, maximum;
-} const size_rows[] = {
-#define ROW(key, field, fallback, maximum)                                                                             \
-    { key, offsetof(uform_architecture_sizes_t, field), fallback, maximum }
-    ROW("vocab_size", vocabulary_count, 30522, 1u << 28),
-    ROW("max_position_embeddings", position_count, 512, 1u << 24),
-    ROW("type_vocab_size", type_count, 2, 1u << 16),
-    ROW("hidden_size", width, 768, 1u << 14),
-    ROW("num_hidden_layers", layers, 12, 1u << 12),
-    ROW("num_attention_heads", heads, 12, 1u << 12),
-    ROW("intermediate_size", feed_forward_width, 3072, 1u << 20),
-#undef ROW
-};
-
 enum { head_width_limit_k = 1024 };
+
+/// A tower's object in config.json, and the words a failure about it begins with.
+typedef struct section_t {
+    uform_json_t const *object;
+    char const *where;
+} section_t;
 
 uform_status_t uform_config_open_(
     char const *directory, char const *name, uform_json_need_t need, uform_config_t *config) {
@@ -48,8 +38,7 @@ void uform_config_close_(uform_config_t *config) {
     *config = (uform_config_t){0};
 }
 
-/// Refuses a string that is neither absent nor the one value this library computes.
-static uform_status_t require_string(
+uform_status_t uform_config_require_string_(
     uform_json_t const *object, char const *where, char const *key, char const *expected) {
     uform_json_t const *found = uform_json_find_(object, key);
     if (!found || found->kind == uform_json_null_k || uform_json_equals_(found, expected)) return uform_status_ok_k;
@@ -58,8 +47,7 @@ static uform_status_t require_string(
         uform_json_describe_(found, description, sizeof(description)));
 }
 
-/// Refuses an option that would change results and is not off.
-static uform_status_t require_off(uform_json_t const *object, char const *where, char const *key) {
+uform_status_t uform_config_require_off_(uform_json_t const *object, char const *where, char const *key) {
     uform_json_t const *found = uform_json_find_(object, key);
     bool const off = !found || found->kind == uform_json_null_k ||
                      (found->kind == uform_json_boolean_k && !found->truth) ||
@@ -70,174 +58,280 @@ static uform_status_t require_off(uform_json_t const *object, char const *where,
         uform_json_describe_(found, description, sizeof(description)));
 }
 
-static uform_status_t read_family(uform_config_t const *config, uform_directory_t *directory) {
-    char const *model_type = NULL;
-    uform_status_t const status =
-        uform_json_string_(config->root, config->path, "model_type", uform_json_required_k, &model_type, NULL);
-    if (status != uform_status_ok_k) return status;
-    directory->architecture = uform_architecture_find_(model_type);
-    if (directory->architecture) return uform_status_ok_k;
-    return uform_fail_(uform_status_unsupported_k,
-        "%s: model_type: expected a supported architecture (bert), found \"%s\"", config->path, model_type);
-}
-
-static uform_status_t read_epsilon(uform_config_t const *config, uform_architecture_sizes_t *sizes) {
-    double epsilon = 1e-12;
-    uform_status_t const status =
-        uform_json_number_(config->root, config->path, "layer_norm_eps", uform_json_optional_k, &epsilon);
-    if (status != uform_status_ok_k) return status;
-    if (!(epsilon >= 0 && epsilon <= 1))
-        return uform_json_unexpected_(
-            config->path, "layer_norm_eps", "a number from 0 to 1", uform_json_find_(config->root, "layer_norm_eps"));
-    sizes->norm_epsilon = (float)epsilon;
-    return uform_status_ok_k;
-}
-
-static uform_status_t check_sizes(char const *path, uform_architecture_sizes_t const *sizes) {
-    if (sizes->width % sizes->heads)
-        return uform_fail_(uform_status_malformed_k,
-            "%s: hidden_size: expected a multiple of the %zu num_attention_heads, found %zu", path, sizes->heads,
-            sizes->width);
-    if (sizes->width / sizes->heads > head_width_limit_k)
-        return uform_fail_(uform_status_unsupported_k,
-            "%s: num_attention_heads: expected heads of at most %d numbers, found %zu", path, head_width_limit_k,
-            sizes->width / sizes->heads);
-    return uform_status_ok_k;
-}
-
-static uform_status_t read_sizes(uform_config_t const *config, uform_directory_t *directory) {
-    static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config"};
-    uform_status_t status = read_family(config, directory);
-    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
-        status = require_off(config->root, config->path, off[i]);
-    if (status == uform_status_ok_k)
-        status = require_string(config->root, config->path, "position_embedding_type", "absolute");
-    for (size_t i = 0; i < sizeof(size_rows) / sizeof(size_rows[0]) && status == uform_status_ok_k; ++i) {
-        size_t *size = (size_t *)(void *)((char *)&directory->sizes + size_rows[i].offset);
-        *size = size_rows[i].fallback;
-        status = uform_json_size_(
-            config->root, config->path, size_rows[i].key, 1, size_rows[i].maximum, uform_json_optional_k, size);
+/// The object of a tower: the first of the section keys that is one; all of the file without keys. An absent section of a
+/// known model_type is an empty one, as transformers has it.
+static section_t find_section(uform_config_t const *config, char const *const *keys, char *where, size_t where_bytes) {
+    section_t section = {config->root, config->path};
+    if (!keys) return section;
+    section.object = NULL;
+    for (; *keys; ++keys) {
+        uform_json_t const *found = uform_json_find_(config->root, *keys);
+        snprintf(where, where_bytes, "%s: %s", config->path, *keys);
+        section.where = where;
+        if (!found || found->kind != uform_json_object_k) continue;
+        section.object = found;
+        break;
     }
-    if (status == uform_status_ok_k)
-        status = uform_hidden_act_parse_(config->root, config->path, "hidden_act", &directory->sizes.activation);
-    if (status == uform_status_ok_k) status = read_epsilon(config, &directory->sizes);
-    return status == uform_status_ok_k ? check_sizes(config->path, &directory->sizes) : status;
+    return section;
 }
 
-uform_status_t uform_directory_read_sizes_(char const *transformer, uform_directory_t *directory) {
-    uform_config_t config;
-    uform_status_t status = uform_config_open_(transformer, "config.json", uform_json_required_k, &config);
-    if (status == uform_status_ok_k) status = read_sizes(&config, directory);
-    uform_config_close_(&config);
-    return status;
+static uform_status_t read_size(section_t section, uform_config_row_t const *row, void *field) {
+    return uform_json_size_(section.object, section.where, row->key, (size_t)row->minimum, (size_t)row->maximum,
+        row->fallback < 0 ? uform_json_required_k : uform_json_optional_k, field);
 }
 
-/// A limit as files spell it: an integer of any size, of which only what the positions allow matters.
-static uform_status_t read_limit(uform_json_t const *object, char const *where, char const *key, size_t *limit) {
-    uform_json_t const *found = uform_json_find_(object, key);
-    if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
-    if (found->kind != uform_json_number_k || !(found->number >= 1))
-        return uform_json_unexpected_(where, key, "a positive integer", found);
-    *limit = found->number < (double)(1u << 30) ? (size_t)found->number : (size_t)1 << 30;
+static uform_status_t read_real(section_t section, uform_config_row_t const *row, void *field) {
+    double number = row->fallback;
+    uform_status_t const status =
+        uform_json_number_(section.object, section.where, row->key, uform_json_optional_k, &number);
+    if (status != uform_status_ok_k) return status;
+    if (!(number >= row->minimum && number <= row->maximum)) {
+        char expected[64];
+        snprintf(expected, sizeof(expected), "a number from %g to %g", row->minimum, row->maximum);
+        return uform_json_unexpected_(section.where, row->key, expected, uform_json_find_(section.object, row->key));
+    }
+    *(float *)field = (float)number;
     return uform_status_ok_k;
 }
 
-/// Options of the Transformer module. Those that name another output than the last hidden state are refused.
-static uform_status_t read_module_options(uform_config_t const *config, size_t *limit, uform_directory_t *directory) {
-    static char const *const off[] = {"config_args", "config_kwargs", "processing_kwargs"};
-    static char const *const tokenizer_options[] = {"tokenizer_args", "processor_kwargs"};
-    uform_json_t const *root = config->root,
-                       *text = uform_json_find_(uform_json_find_(root, "modality_config"), "text");
-    uform_status_t status = require_string(root, config->path, "transformer_task", "feature-extraction");
-    if (status == uform_status_ok_k)
-        status = require_string(root, config->path, "module_output_name", "token_embeddings");
-    if (status == uform_status_ok_k)
-        status = require_string(text, config->path, "method_output_name", "last_hidden_state");
-    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
-        status = require_off(root, config->path, off[i]);
-    if (status == uform_status_ok_k) status = read_limit(root, config->path, "max_seq_length", limit);
-    for (size_t i = 0; i < sizeof(tokenizer_options) / sizeof(tokenizer_options[0]) && status == uform_status_ok_k; ++i)
-        status = read_limit(uform_json_find_(root, tokenizer_options[i]), config->path, "model_max_length", limit);
-    if (status == uform_status_ok_k)
-        status = uform_json_boolean_(
-            root, config->path, "do_lower_case", uform_json_optional_k, &directory->tokenizer_settings.lower_case);
-    return status;
+static uform_status_t read_flag(section_t section, uform_config_row_t const *row, void *field) {
+    return uform_json_boolean_(section.object, section.where, row->key, uform_json_optional_k, field);
 }
 
-/// The first of the names sentence-transformers has used that exists and says anything.
-static uform_status_t read_module_files(char const *transformer, size_t *limit, uform_directory_t *directory) {
-    static char const *const names[] = {"sentence_bert_config.json", "sentence_roberta_config.json",
-        "sentence_distilbert_config.json", "sentence_camembert_config.json", "sentence_albert_config.json",
-        "sentence_xlm-roberta_config.json", "sentence_xlnet_config.json"};
-    bool done = false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !done; ++i) {
-        uform_config_t config;
-        uform_status_t status = uform_config_open_(transformer, names[i], uform_json_optional_k, &config);
-        done = config.root && config.root->length;
-        if (status == uform_status_ok_k && done) status = read_module_options(&config, limit, directory);
-        uform_config_close_(&config);
+static uform_status_t read_activation(section_t section, uform_config_row_t const *row, void *field) {
+    return uform_hidden_act_parse_(section.object, section.where, row->key, field);
+}
+
+/// One number for both sides, or two of which `side` counts; equal ones if `square`.
+static uform_status_t read_side(
+    section_t section, uform_config_row_t const *row, size_t side, bool square, size_t *field) {
+    uform_json_t const *found = uform_json_find_(section.object, row->key);
+    if (!found || found->kind != uform_json_array_k) return read_size(section, row, field);
+    bool usable = found->length == 2;
+    double sides[2] = {0, 0};
+    uform_json_t const *item = found->first;
+    for (size_t i = 0; i < 2 && usable; ++i, item = item->next) {
+        usable = item->kind == uform_json_number_k && item->number >= row->minimum && item->number <= row->maximum &&
+                 item->number == floor(item->number);
+        sides[i] = item->number;
+    }
+    if (!usable || (square && sides[0] != sides[1]))
+        return uform_json_unexpected_(section.where, row->key,
+            square ? "an integer or two equal ones" : "an integer or two, height and width", found);
+    *field = (size_t)sides[side];
+    return uform_status_ok_k;
+}
+
+static uform_status_t read_square(section_t section, uform_config_row_t const *row, void *field) {
+    return read_side(section, row, 0, true, field);
+}
+
+static uform_status_t read_height(section_t section, uform_config_row_t const *row, void *field) {
+    return read_side(section, row, 0, false, field);
+}
+
+static uform_status_t read_width(section_t section, uform_config_row_t const *row, void *field) {
+    return read_side(section, row, 1, false, field);
+}
+
+static void set_size(void *field, double value) {
+    *(size_t *)field = value < 0 ? 0 : (size_t)value;
+}
+static void set_real(void *field, double value) {
+    *(float *)field = (float)value;
+}
+static void set_flag(void *field, double value) {
+    *(bool *)field = value != 0;
+}
+static void set_activation(void *field, double value) {
+    *(uform_activation_t *)field = (uform_activation_t)value;
+}
+
+/// How each kind of row is read, and how its fallback is set.
+static struct {
+    uform_status_t (*read)(section_t section, uform_config_row_t const *row, void *field);
+    void (*set)(void *field, double value);
+} const kinds[] = {
+    [uform_config_size_k] = {read_size, set_size},
+    [uform_config_real_k] = {read_real, set_real},
+    [uform_config_flag_k] = {read_flag, set_flag},
+    [uform_config_activation_k] = {read_activation, set_activation},
+    [uform_config_square_k] = {read_square, set_size},
+    [uform_config_height_k] = {read_height, set_size},
+    [uform_config_width_k] = {read_width, set_size},
+};
+
+static uform_status_t read_rows(section_t section, uform_config_row_t const *rows, uform_architecture_sizes_t *sizes) {
+    for (uform_config_row_t const *row = rows; row->offset != SIZE_MAX; ++row) {
+        void *const field = (char *)sizes + row->offset;
+        kinds[row->kind].set(field, row->fallback);
+        uform_status_t const status = row->key ? kinds[row->kind].read(section, row, field) : uform_status_ok_k;
         if (status != uform_status_ok_k) return status;
     }
     return uform_status_ok_k;
 }
 
-/// A switch of tokenizer_config.json that is set otherwise than its class has it by default.
-static uform_status_t read_switch(
-    uform_config_t const *config, char const *key, uform_switch_t by_default, uform_switch_t *setting) {
-    uform_json_t const *found = uform_json_find_(config->root, key);
-    bool on = false;
-    uform_status_t const status = uform_json_boolean_(config->root, config->path, key, uform_json_optional_k, &on);
-    if (status != uform_status_ok_k || !found || found->kind == uform_json_null_k) return status;
-    uform_switch_t const value = on ? uform_switch_on_k : uform_switch_off_k;
-    if (value != by_default) *setting = value;
+/// What follows from other sizes. The gated layer keeps two thirds of the middle, rounded up to a multiple of eight.
+static void derive_sizes(uform_architecture_sizes_t *sizes) {
+    if (!sizes->feed_forward_ratio) return;
+    sizes->feed_forward_width = sizes->width * sizes->feed_forward_ratio;
+    if (sizes->gated) sizes->feed_forward_width = (sizes->feed_forward_width * 2 / 3 + 7) / 8 * 8;
+}
+
+static uform_status_t check_heads(section_t section, uform_architecture_sizes_t const *sizes) {
+    if (sizes->width % sizes->heads)
+        return uform_fail_(uform_status_malformed_k,
+            "%s: hidden_size: expected a multiple of the %zu num_attention_heads, found %zu", section.where,
+            sizes->heads, sizes->width);
+    if (sizes->width / sizes->heads > head_width_limit_k)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: num_attention_heads: expected heads of at most %d numbers, found %zu", section.where,
+            head_width_limit_k, sizes->width / sizes->heads);
     return uform_status_ok_k;
 }
 
-/// transformers makes BertTokenizer's normalizer from these keys, whatever tokenizer.json holds. Where a key only repeats
-/// the default of the class, tokenizer.json is the one that was written on purpose.
-static uform_status_t read_bert_switches(uform_config_t const *config, uform_tokenizer_settings_t *settings) {
-    uform_json_t const *name = uform_json_find_(config->root, "tokenizer_class");
-    if (name && !uform_json_equals_(name, "BertTokenizer") && !uform_json_equals_(name, "BertTokenizerFast"))
-        return uform_status_ok_k;
-    uform_status_t status = read_switch(config, "do_lower_case", uform_switch_on_k, &settings->bert_lowercase);
-    if (status == uform_status_ok_k)
-        status = read_switch(config, "tokenize_chinese_chars", uform_switch_on_k, &settings->bert_chinese);
-    if (status == uform_status_ok_k)
-        status = read_switch(config, "strip_accents", uform_switch_auto_k, &settings->bert_strip_accents);
+static uform_status_t check_image(
+    section_t section, uform_architecture_t const *architecture, uform_architecture_sizes_t const *sizes) {
+    if (sizes->channels != 3)
+        return uform_fail_(
+            uform_status_unsupported_k, "%s: num_channels: expected 3, found %zu", section.where, sizes->channels);
+    if (architecture->positions_kind == uform_positions_bilinear_k) return uform_status_ok_k;
+    if (sizes->image_height < sizes->patch || sizes->image_width < sizes->patch)
+        return uform_fail_(uform_status_malformed_k, "%s: image_size: expected at least one patch of %zu pixels",
+            section.where, sizes->patch);
+    bool const resampled = architecture->positions_kind == uform_positions_bicubic_k ||
+                           architecture->positions_kind == uform_positions_smoothed_k;
+    if (resampled && sizes->image_height / sizes->patch != sizes->image_width / sizes->patch)
+        return uform_fail_(uform_status_unsupported_k, "%s: image_size: expected a square, found %zu x %zu",
+            section.where, sizes->image_height, sizes->image_width);
+    if (architecture->positions_kind == uform_positions_rotary_k && sizes->width / sizes->heads % 4)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: num_attention_heads: expected heads of a multiple of 4 numbers, found %zu", section.where,
+            sizes->width / sizes->heads);
+    return uform_status_ok_k;
+}
+
+/// Leaves out the listed layers: the numbers of the others go to `layer_numbers`.
+static uform_status_t skip_layers(section_t section, char const *key, uform_tower_t *tower) {
+    uform_json_t const *list = uform_json_find_(section.object, key);
+    if (!list || list->kind == uform_json_null_k) return uform_status_ok_k;
+    if (list->kind != uform_json_array_k)
+        return uform_json_unexpected_(section.where, key, "an array of layers' numbers", list);
+    size_t const layers = tower->sizes.layers;
+    tower->layer_numbers = uform_allocate_(layers, sizeof *tower->layer_numbers);
+    if (!tower->layer_numbers) return uform_status_out_of_memory_k;
+    size_t kept = 0;
+    for (size_t layer = 0; layer < layers; ++layer) {
+        bool skipped = false;
+        for (uform_json_t const *item = list->first; item; item = item->next) {
+            if (item->kind != uform_json_number_k)
+                return uform_json_unexpected_(section.where, key, "layers' numbers", item);
+            skipped |= item->number == (double)layer;
+        }
+        if (!skipped) tower->layer_numbers[kept++] = layer;
+    }
+    tower->sizes.layers = kept;
+    return uform_status_ok_k;
+}
+
+/// The position of the first token where the file says how positions are counted.
+static uform_status_t read_position_style(section_t section, char const *key, uform_architecture_sizes_t *sizes) {
+    char const *style = NULL;
+    uform_status_t const status =
+        uform_json_string_(section.object, section.where, key, uform_json_required_k, &style, NULL);
+    if (status != uform_status_ok_k || !strcmp(style, "bert")) return status;
+    if (strcmp(style, "roberta") != 0)
+        return uform_fail_(uform_status_unsupported_k, "%s: %s: expected \"bert\" or \"roberta\", found \"%s\"",
+            section.where, key, style);
+    sizes->first_position = sizes->pad_token + 1;
+    sizes->skips_padding = true;
+    return uform_status_ok_k;
+}
+
+static uform_status_t read_pooling_key(section_t section, char const *key, uform_tower_t *tower) {
+    char const *pooling = "cls";
+    uform_status_t const status =
+        uform_json_string_(section.object, section.where, key, uform_json_optional_k, &pooling, NULL);
+    tower->pooling[0] = strcmp(pooling, "cls") != 0 ? uform_pooling_mean_k : uform_pooling_cls_k;
+    tower->pooling_count = 1;
     return status;
 }
 
-static uform_status_t read_side(uform_config_t const *config, uform_switch_t *left) {
-    uform_json_t const *side = uform_json_find_(config->root, "truncation_side");
-    if (uform_json_equals_(side, "left")) *left = uform_switch_on_k;
-    if (uform_json_equals_(side, "right")) *left = uform_switch_off_k;
-    if (!side || side->kind == uform_json_null_k || *left) return uform_status_ok_k;
-    return uform_json_unexpected_(config->path, "truncation_side", "\"left\" or \"right\"", side);
+static uform_status_t read_tower(section_t section, uform_architecture_t const *architecture, uform_tower_t *tower) {
+    static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config"};
+    uform_architecture_sizes_t *sizes = &tower->sizes;
+    tower->architecture = architecture;
+    *sizes = (uform_architecture_sizes_t){.query_bias = true,
+        .key_bias = true,
+        .value_bias = true,
+        .output_bias = true,
+        .feed_forward_bias = true,
+        .patch_bias = true};
+    uform_status_t status = uform_status_ok_k;
+    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
+        status = uform_config_require_off_(section.object, section.where, off[i]);
+    if (status == uform_status_ok_k)
+        status = uform_config_require_string_(section.object, section.where, "position_embedding_type", "absolute");
+    if (status == uform_status_ok_k) status = read_rows(section, architecture->config, sizes);
+    if (status == uform_status_ok_k) status = check_heads(section, sizes);
+    derive_sizes(sizes);
+    if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
+    if (status == uform_status_ok_k && architecture->skipped_layers_key)
+        status = skip_layers(section, architecture->skipped_layers_key, tower);
+    if (status == uform_status_ok_k && architecture->position_style_key)
+        status = read_position_style(section, architecture->position_style_key, sizes);
+    if (status == uform_status_ok_k && architecture->pooling_key)
+        status = read_pooling_key(section, architecture->pooling_key, tower);
+    return status;
 }
 
-static uform_status_t read_tokenizer_config(char const *transformer, size_t *limit, uform_directory_t *directory) {
+/// Whether the file has a section of the family that has no model_type.
+static bool has_sections(uform_config_t const *config, uform_family_t const *family) {
+    uform_json_t const *text = uform_json_find_(config->root, family->text_sections[0]);
+    uform_json_t const *image = uform_json_find_(config->root, family->image_sections[0]);
+    return (text && text->kind == uform_json_object_k) || (image && image->kind == uform_json_object_k);
+}
+
+static uform_status_t read_family(uform_config_t const *config, uform_directory_t *directory) {
+    uform_family_t const *const nameless = uform_family_find_(NULL);
+    char const *model_type = NULL;
+    uform_json_need_t const need = has_sections(config, nameless) ? uform_json_optional_k : uform_json_required_k;
+    uform_status_t const status = uform_json_string_(config->root, config->path, "model_type", need, &model_type, NULL);
+    if (status != uform_status_ok_k) return status;
+    directory->family = uform_family_find_(model_type);
+    if (!directory->family && need == uform_json_optional_k) directory->family = nameless;
+    if (directory->family) return uform_status_ok_k;
+    char names[256];
+    return uform_fail_(uform_status_unsupported_k,
+        "%s: model_type: expected a supported architecture (%s), found \"%s\"", config->path,
+        uform_family_names_(names, sizeof(names)), model_type);
+}
+
+static uform_status_t read_towers(uform_config_t const *config, uform_directory_t *directory) {
+    uform_status_t status = read_family(config, directory);
+    if (status != uform_status_ok_k) return status;
+    uform_family_t const *family = directory->family;
+    char where[512];
+    section_t const text = find_section(config, family->text_sections, where, sizeof(where));
+    // Without a model_type, a section that is absent is a tower that is absent.
+    if (family->text && (text.object || family->model_type)) status = read_tower(text, family->text, &directory->text);
+    if (status != uform_status_ok_k) return status;
+    section_t const image = find_section(config, family->image_sections, where, sizeof(where));
+    if (family->image && (image.object || family->model_type))
+        status = read_tower(image, family->image, &directory->image);
+    return status;
+}
+
+uform_status_t uform_directory_read_config_(char const *transformer, uform_directory_t *directory) {
+    // UForm 3's package looks for the former first.
+    static char const *const names[] = {"torch_config.json", "config.json"};
     uform_config_t config;
-    uform_status_t status = uform_config_open_(transformer, "tokenizer_config.json", uform_json_optional_k, &config);
-    if (status == uform_status_ok_k) status = read_limit(config.root, config.path, "max_len", limit); // the old name
-    if (status == uform_status_ok_k) status = read_limit(config.root, config.path, "model_max_length", limit);
-    if (status == uform_status_ok_k) status = read_bert_switches(&config, &directory->tokenizer_settings);
-    if (status == uform_status_ok_k) status = read_side(&config, &directory->truncate_left);
+    uform_status_t status = uform_config_open_(transformer, names[0], uform_json_optional_k, &config);
+    if (status == uform_status_ok_k && !config.root) {
+        uform_config_close_(&config);
+        status = uform_config_open_(transformer, names[1], uform_json_required_k, &config);
+    }
+    if (status == uform_status_ok_k) status = read_towers(&config, directory);
     uform_config_close_(&config);
     return status;
-}
-
-uform_status_t uform_directory_read_limits_(
-    char const *transformer, bool is_sentence_transformer, uform_directory_t *directory) {
-    size_t limit = 0, tokenizer_limit = 0;
-    uform_status_t status = uform_status_ok_k;
-    if (is_sentence_transformer) status = read_module_files(transformer, &limit, directory);
-    if (status == uform_status_ok_k) status = read_tokenizer_config(transformer, &tokenizer_limit, directory);
-    if (status != uform_status_ok_k) return status;
-    if (!limit) limit = tokenizer_limit;
-    size_t const first = directory->architecture->first_position, count = directory->sizes.position_count;
-    if (count <= first)
-        return uform_fail_(uform_status_malformed_k,
-            "%s/config.json: max_position_embeddings: expected more than %zu, found %zu", transformer, first, count);
-    directory->max_tokens = limit && limit < count - first ? limit : count - first;
-    return uform_status_ok_k;
 }

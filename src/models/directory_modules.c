@@ -19,8 +19,9 @@ enum {
 /// What the modules so far have come to.
 typedef struct chain_t {
     uform_directory_t *directory;
-    size_t width;    ///< of what the next module gets
-    bool normalized; ///< a Normalize waits to be attached to a Dense or to the end
+    uform_tower_t *tower; ///< of texts: modules behind two towers are those of their common space
+    size_t width;         ///< of what the next module gets
+    bool normalized;      ///< a Normalize waits to be attached to a Dense or to the end
 } chain_t;
 
 /// One module: its folder, and the words a failure about it begins with.
@@ -65,42 +66,42 @@ static struct {
 
 enum { mode_count_k = sizeof(modes) / sizeof(modes[0]) };
 
-static uform_status_t add_mode(module_t const *module, uform_json_t const *name, uform_directory_t *directory) {
+static uform_status_t add_mode(module_t const *module, uform_json_t const *name, uform_tower_t *tower) {
     static char const key[] = "pooling_mode";
-    enum { capacity_k = sizeof(directory->pooling) / sizeof(directory->pooling[0]) };
+    enum { capacity_k = sizeof(tower->pooling) / sizeof(tower->pooling[0]) };
     if (name->kind != uform_json_string_k)
         return uform_json_unexpected_(module->config.path, key, "names of modes", name);
     for (size_t i = 0; i < mode_count_k; ++i) {
         if (!uform_json_equals_(name, modes[i].name)) continue;
-        if (directory->pooling_count == capacity_k)
+        if (tower->pooling_count == capacity_k)
             return uform_fail_(
                 uform_status_unsupported_k, "%s: %s: expected at most %d modes", module->config.path, key, capacity_k);
-        directory->pooling[directory->pooling_count++] = modes[i].pooling;
+        tower->pooling[tower->pooling_count++] = modes[i].pooling;
         return uform_status_ok_k;
     }
     return refuse_value(module, key, "a pooling mode of sentence-transformers", name);
 }
 
 /// The new key: one name, or a list in the order of concatenation.
-static uform_status_t read_modes(module_t const *module, uform_json_t const *mode, uform_directory_t *directory) {
-    if (mode->kind != uform_json_array_k) return add_mode(module, mode, directory);
+static uform_status_t read_modes(module_t const *module, uform_json_t const *mode, uform_tower_t *tower) {
+    if (mode->kind != uform_json_array_k) return add_mode(module, mode, tower);
     if (!mode->length) return uform_json_unexpected_(module->config.path, "pooling_mode", "at least one mode", mode);
     uform_status_t status = uform_status_ok_k;
     for (uform_json_t const *name = mode->first; name && status == uform_status_ok_k; name = name->next)
-        status = add_mode(module, name, directory);
+        status = add_mode(module, name, tower);
     return status;
 }
 
 /// The old switches, concatenated in the order of the table; mean when none is on.
-static uform_status_t read_switches(module_t const *module, uform_directory_t *directory) {
+static uform_status_t read_switches(module_t const *module, uform_tower_t *tower) {
     for (size_t i = 0; i < mode_count_k; ++i) {
         bool on = false;
         uform_status_t const status =
             uform_json_boolean_(module->config.root, module->config.path, modes[i].old_key, uform_json_optional_k, &on);
         if (status != uform_status_ok_k) return status;
-        if (on) directory->pooling[directory->pooling_count++] = modes[i].pooling;
+        if (on) tower->pooling[tower->pooling_count++] = modes[i].pooling;
     }
-    if (!directory->pooling_count) directory->pooling[directory->pooling_count++] = uform_pooling_mean_k;
+    if (!tower->pooling_count) tower->pooling[tower->pooling_count++] = uform_pooling_mean_k;
     return uform_status_ok_k;
 }
 
@@ -120,18 +121,18 @@ static uform_status_t check_pooling_width(module_t const *module, size_t expecte
 }
 
 static uform_status_t read_pooling(chain_t *chain, module_t *module) {
-    uform_directory_t *directory = chain->directory;
-    if (directory->pooling_count)
+    uform_tower_t *tower = chain->tower;
+    if (tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: expected one Pooling module, found another", module->config.path);
     uform_status_t status = check_pooling_width(module, chain->width);
     if (status == uform_status_ok_k)
         status = uform_json_boolean_(module->config.root, module->config.path, "include_prompt", uform_json_optional_k,
-            &directory->include_prompt);
+            &chain->directory->include_prompt);
     if (status != uform_status_ok_k) return status;
     uform_json_t const *mode = uform_json_find_(module->config.root, "pooling_mode");
-    status = mode ? read_modes(module, mode, directory) : read_switches(module, directory);
-    chain->width *= directory->pooling_count;
+    status = mode ? read_modes(module, mode, tower) : read_switches(module, tower);
+    chain->width *= tower->pooling_count;
     if (status == uform_status_ok_k && chain->width > width_limit_k)
         status =
             uform_fail_(uform_status_unsupported_k, "%s: pooling_mode: expected at most %d numbers in all, found %zu",
@@ -169,7 +170,7 @@ static uform_status_t read_dense_sizes(chain_t const *chain, module_t const *mod
 
 static uform_status_t read_dense(chain_t *chain, module_t *module) {
     uform_json_t const *root = module->config.root, *residual = uform_json_find_(root, "use_residual");
-    uform_dense_t *dense = &chain->directory->dense[chain->directory->dense_count++];
+    uform_dense_t *dense = &chain->tower->dense[chain->tower->dense_count++];
     bool has_bias = true;
     uform_status_t status = check_streams(module);
     if (status == uform_status_ok_k && residual && (residual->kind != uform_json_boolean_k || residual->truth))
@@ -197,18 +198,18 @@ static uform_status_t read_dropout(chain_t *chain, module_t *module) {
     return uform_status_ok_k;
 }
 
-/// Modules behind the transformer: whether they stand before or behind the pooling, and whether they need a
-/// config.json.
+/// Modules behind the transformer: whether they have to stand behind the pooling, and whether they need a config.json.
 static struct {
     char const *name;
     module_reader_t read;
     bool behind_pooling;
+    bool single_tower; ///< a model with an image tower pools and projects by itself
     uform_json_need_t config;
 } const readers[] = {
-    {"Pooling", read_pooling, false, uform_json_required_k},
-    {"Dense", read_dense, true, uform_json_required_k},
-    {"Normalize", read_normalize, true, uform_json_optional_k},
-    {"Dropout", read_dropout, false, uform_json_optional_k},
+    {"Pooling", read_pooling, false, true, uform_json_required_k},
+    {"Dense", read_dense, true, true, uform_json_required_k},
+    {"Normalize", read_normalize, true, false, uform_json_optional_k},
+    {"Dropout", read_dropout, false, false, uform_json_optional_k},
 };
 
 /// The class's own name if the path is one of sentence-transformers' own; else the failure.
@@ -246,7 +247,12 @@ static uform_status_t read_module(chain_t *chain, uform_json_t const *entry, cha
     if (row == sizeof(readers) / sizeof(readers[0]))
         return uform_fail_(uform_status_unsupported_k,
             "%s: type: expected Pooling, Dense, Normalize or Dropout, found \"%s\"", where, module.type);
-    if (readers[row].behind_pooling && !chain->directory->pooling_count)
+    bool const both = chain->directory->image.architecture;
+    if (both && readers[row].single_tower)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: type: expected Normalize or Dropout behind a model of texts and images, found \"%s\"", where,
+            module.type);
+    if (!both && readers[row].behind_pooling && !chain->tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: type: expected a Pooling module before this %s", where, module.type);
     status = read_folder(chain->directory, entry, where, &module.folder);
@@ -292,7 +298,8 @@ uform_status_t uform_directory_find_transformer_(
     } else if (status == uform_status_ok_k) {
         char const *name = NULL;
         status = read_type(first, path, &name);
-        if (status == uform_status_ok_k && strcmp(name, "Transformer") != 0)
+        bool const known = status == uform_status_ok_k && (!strcmp(name, "Transformer") || !strcmp(name, "CLIPModel"));
+        if (status == uform_status_ok_k && !known)
             status = uform_fail_(
                 uform_status_unsupported_k, "%s: type: expected a Transformer first, found \"%s\"", path, name);
         if (status == uform_status_ok_k) status = read_folder(directory, first, path, transformer);
@@ -303,16 +310,32 @@ uform_status_t uform_directory_find_transformer_(
 }
 
 static uform_status_t read_chain(chain_t *chain, uform_json_t const *first, char const *path) {
-    uform_directory_t *directory = chain->directory;
-    directory->dense = uform_allocate_(module_limit_k, sizeof(*directory->dense));
-    if (!directory->dense) return uform_status_out_of_memory_k;
+    uform_tower_t *tower = chain->tower;
+    bool const both = chain->directory->image.architecture;
+    if (!both) {
+        tower->dense = uform_allocate_(module_limit_k, sizeof(*tower->dense));
+        if (!tower->dense) return uform_status_out_of_memory_k;
+    }
     uform_status_t status = uform_status_ok_k;
     for (uform_json_t const *entry = first->next; entry && status == uform_status_ok_k; entry = entry->next)
         status = read_module(chain, entry, path);
-    if (status == uform_status_ok_k && !directory->pooling_count)
+    if (status == uform_status_ok_k && !both && !tower->pooling_count)
         status = uform_fail_(uform_status_unsupported_k, "%s: expected a Pooling module, found none", path);
-    directory->normalize = chain->normalized;
+    tower->normalize = chain->directory->image.normalize = chain->normalized;
     return status;
+}
+
+/// How a family pools where no modules.json says. Rows of attention pooling are one each.
+static void pool_by_summary(uform_tower_t *tower) {
+    static uform_pooling_t const by_summary[] = {
+        [uform_summary_mean_k] = uform_pooling_mean_k,
+        [uform_summary_first_k] = uform_pooling_cls_k,
+        [uform_summary_padded_last_k] = uform_pooling_lasttoken_k,
+        [uform_summary_end_k] = uform_pooling_lasttoken_k,
+        [uform_summary_attention_k] = uform_pooling_cls_k,
+    };
+    if (!tower->architecture || tower->pooling_count) return;
+    tower->pooling[tower->pooling_count++] = by_summary[tower->architecture->summary];
 }
 
 uform_status_t uform_directory_read_modules_(uform_directory_t *directory) {
@@ -321,9 +344,11 @@ uform_status_t uform_directory_read_modules_(uform_directory_t *directory) {
     uform_json_document_t document;
     uform_json_t const *first;
     uform_status_t status = open_modules(directory, &path, &document, &first);
-    chain_t chain = {.directory = directory, .width = directory->sizes.width};
+    chain_t chain = {.directory = directory, .tower = &directory->text, .width = directory->text.sizes.width};
+    directory->text.normalize = directory->image.normalize = directory->family->normalize;
     if (status == uform_status_ok_k && first) status = read_chain(&chain, first, path);
-    else if (status == uform_status_ok_k) directory->pooling[directory->pooling_count++] = uform_pooling_mean_k;
+    pool_by_summary(&directory->text);
+    pool_by_summary(&directory->image);
     uform_json_close_(&document);
     uform_free_(path);
     return status;

@@ -21,7 +21,15 @@ uform_status_t uform_config_open_(
     char const *directory, char const *name, uform_json_need_t need, uform_config_t *config);
 void uform_config_close_(uform_config_t *config);
 
+/// Refuses a string that is neither absent nor the one value this library computes.
+uform_status_t uform_config_require_string_(
+    uform_json_t const *object, char const *where, char const *key, char const *expected);
+
+/// Refuses an option that would change results and is not off.
+uform_status_t uform_config_require_off_(uform_json_t const *object, char const *where, char const *key);
+
 /// What transformers calls an activation in `hidden_act`; `unsupported` names one that can't be computed exactly.
+/// Without the key the output is left as it is.
 uform_status_t uform_hidden_act_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
 
@@ -30,11 +38,14 @@ uform_status_t uform_hidden_act_parse_(
 uform_status_t uform_torch_activation_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
 
-/// config.json of the transformer: `architecture` and `sizes`.
-uform_status_t uform_directory_read_sizes_(char const *transformer, uform_directory_t *directory);
+/// config.json of the transformer: `family` and the towers' `architecture`, `sizes` and `layer_numbers`.
+uform_status_t uform_directory_read_config_(char const *transformer, uform_directory_t *directory);
 
-/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens`, `truncate_left`
-/// and `tokenizer_settings`.
+/// Opens the weights of a tower's projection, of images' own file, and the logits' scale and bias. Needs `weights`.
+uform_status_t uform_directory_read_projections_(uform_directory_t *directory);
+
+/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens`, `truncate_left`,
+/// `pad_token` and `tokenizer_settings`.
 /// Without modules.json sentence-transformers ignores the former.
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
@@ -46,7 +57,8 @@ uform_status_t uform_directory_read_prompts_(uform_directory_t *directory);
 uform_status_t uform_directory_find_transformer_(
     uform_directory_t const *directory, char **transformer, bool *is_sentence_transformer);
 
-/// modules.json behind the transformer: `pooling`, `include_prompt`, `dense`, `normalize`. Needs `sizes`.
+/// modules.json behind the transformer: `pooling`, `include_prompt`, `dense`, `normalize`; without the file, what the family
+/// does. Needs the towers' sizes.
 uform_status_t uform_directory_read_modules_(uform_directory_t *directory);
 
 #endif

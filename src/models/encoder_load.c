@@ -1,119 +1,185 @@
 /**
- *  Reads a transformer's tensors by its descriptor and packs them.
+ *  Reads a tower's tensors by its descriptor and packs them.
  */
-#include "models/encoder.h"
+#include "models/encoder_load.h"
 
 #include <math.h>
 
 #include "base/detail.h"
 #include "base/memory.h"
 
-typedef struct loader_t {
-    uform_directory_t const *directory;
-    uform_encoder_t *encoder;
-    uform_packer_t packer;
-    size_t layer;
-} loader_t;
-
-static uform_grouping_t head_grouping(uform_encoder_t const *encoder) {
+uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder) {
     return (uform_grouping_t){encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads, encoder->head_width};
 }
 
-static uform_status_t load_norm(loader_t *loader, char const *stem, uform_norm_t *norm) {
-    size_t const width = loader->encoder->sizes.width;
-    uform_tensor_t gain, shift;
-    uform_status_t status = uform_directory_tensor_(loader->directory, stem, loader->layer, "weight", width, 0, &gain);
-    if (!status) status = uform_directory_tensor_(loader->directory, stem, loader->layer, "bias", width, 0, &shift);
-    if (!status) status = uform_packer_vector_(&loader->packer, &gain, &norm->gain);
-    if (!status) status = uform_packer_vector_(&loader->packer, &shift, &norm->shift);
-    return status;
+// Where pairs are rotated, each half of a head is padded by itself, so that both of a pair are at the same place of it.
+static uform_grouping_t pair_grouping(uform_encoder_t const *encoder) {
+    if (encoder->architecture->positions_kind != uform_positions_rotary_k) return uform_loader_heads_(encoder);
+    return (uform_grouping_t){
+        2 * encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads / 2, encoder->head_width / 2};
 }
 
-static uform_status_t load_table(loader_t *loader, char const *stem, size_t rows, void **table) {
+uform_status_t uform_loader_tensor_(
+    uform_loader_t *loader, char const *stem, char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor) {
+    return uform_directory_tensor_(
+        loader->directory, loader->tower, stem, loader->layer, suffix, rows, columns, tensor);
+}
+
+uform_status_t uform_loader_vector_(uform_loader_t *loader, char const *stem, char const *suffix, float **vector) {
     uform_tensor_t tensor;
-    uform_status_t const status =
-        uform_directory_tensor_(loader->directory, stem, 0, "weight", rows, loader->encoder->sizes.width, &tensor);
+    uform_status_t const status = uform_loader_tensor_(loader, stem, suffix, loader->encoder->sizes.width, 0, &tensor);
+    return status ? status : uform_packer_vector_(&loader->packer, &tensor, vector);
+}
+
+uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm) {
+    uform_status_t const status = uform_loader_vector_(loader, stem, "weight", &norm->gain);
+    return status ? status : uform_loader_vector_(loader, stem, "bias", &norm->shift);
+}
+
+static uform_status_t load_table(uform_loader_t *loader, char const *name, size_t rows, void **table) {
+    uform_tensor_t tensor;
+    uform_status_t const status = uform_loader_tensor_(loader, name, NULL, rows, loader->encoder->sizes.width, &tensor);
     return status ? status : uform_packer_table_(&loader->packer, &tensor, loader->encoder->precision, table);
 }
 
-// Fills a reserved linear layer, or a part of it, from the tensors of one stem.
-static uform_status_t fill_linear(loader_t *loader, char const *stem, uform_grouping_t outputs, uform_grouping_t inputs,
-    size_t column_begin, uform_linear_t *linear) {
+uform_status_t uform_loader_fill_(uform_loader_t *loader, uform_part_t part, uform_grouping_t outputs,
+    uform_grouping_t inputs, size_t column_begin, uform_linear_t *linear) {
     size_t const rows = outputs.count * outputs.real, columns = inputs.count * inputs.real;
+    size_t const all_rows = part.part_count ? part.part_count * rows : rows;
     uform_tensor_t weight, bias;
-    uform_status_t status =
-        uform_directory_tensor_(loader->directory, stem, loader->layer, "weight", rows, columns, &weight);
-    if (!status) status = uform_directory_tensor_(loader->directory, stem, loader->layer, "bias", rows, 0, &bias);
+    uform_status_t status = uform_loader_tensor_(loader, part.stem, "weight", all_rows, columns, &weight);
+    if (!status && !part.no_bias) status = uform_loader_tensor_(loader, part.stem, "bias", all_rows, 0, &bias);
     if (status) return status;
-    return uform_packer_fill_(&loader->packer, &weight, &bias, outputs, inputs, column_begin, linear);
+    weight = uform_tensor_rows_(&weight, part.part * rows, rows);
+    if (!part.no_bias) bias = uform_tensor_rows_(&bias, part.part * rows, rows);
+    return uform_packer_fill_(
+        &loader->packer, &weight, part.no_bias ? NULL : &bias, outputs, inputs, column_begin, linear);
 }
 
-static uform_status_t load_projections(loader_t *loader, uform_linear_t *linear) {
-    uform_architecture_t const *architecture = loader->directory->architecture;
-    char const *const stems[3] = {architecture->query, architecture->key, architecture->value};
-    uform_grouping_t const heads = head_grouping(loader->encoder);
-    size_t const columns = heads.count * heads.padded;
-    uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, loader->encoder->width, linear);
-    for (size_t part = 0; part < 3 && !status; ++part)
-        status = fill_linear(
-            loader, stems[part], heads, uform_ungrouped_(loader->encoder->sizes.width), part * columns, linear);
-    return status;
-}
-
-static uform_status_t load_linear(
-    loader_t *loader, char const *stem, uform_grouping_t outputs, uform_grouping_t inputs, uform_linear_t *linear) {
+uform_status_t uform_loader_linear_(uform_loader_t *loader, uform_part_t part, uform_grouping_t outputs,
+    uform_grouping_t inputs, uform_linear_t *linear) {
     uform_status_t const status =
         uform_packer_reserve_(&loader->packer, outputs.count * outputs.padded, inputs.count * inputs.padded, linear);
-    return status ? status : fill_linear(loader, stem, outputs, inputs, 0, linear);
+    return status ? status : uform_loader_fill_(loader, part, outputs, inputs, 0, linear);
 }
 
-static uform_status_t load_layer(loader_t *loader, uform_layer_t *layer) {
-    uform_architecture_t const *architecture = loader->directory->architecture;
-    uform_grouping_t const width = uform_ungrouped_(loader->encoder->sizes.width);
-    uform_grouping_t const inner = uform_ungrouped_(loader->encoder->sizes.feed_forward_width);
-    uform_status_t status = load_projections(loader, &layer->projections);
-    if (!status)
-        status = load_linear(
-            loader, architecture->attention_output, width, head_grouping(loader->encoder), &layer->attention_output);
-    if (!status) status = load_norm(loader, architecture->attention_norm, &layer->attention_norm);
-    if (!status) status = load_linear(loader, architecture->feed_forward_up, inner, width, &layer->up);
-    if (!status) status = load_linear(loader, architecture->feed_forward_down, width, inner, &layer->down);
-    if (!status) status = load_norm(loader, architecture->feed_forward_norm, &layer->feed_forward_norm);
+static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *linear) {
+    uform_encoder_t const *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_grouping_t const pairs = pair_grouping(encoder), heads = uform_loader_heads_(encoder);
+    struct {
+        uform_part_t part;
+        uform_grouping_t outputs;
+    } const parts[3] = {
+        {{architecture->query, !encoder->sizes.query_bias, 0, 0}, pairs},
+        {{architecture->key, !encoder->sizes.key_bias, 0, 0}, pairs},
+        {{architecture->value, !encoder->sizes.value_bias, 0, 0}, heads},
+    };
+    size_t const columns = heads.count * heads.padded;
+    uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, encoder->width, linear);
+    for (size_t i = 0; i < 3 && !status; ++i)
+        status = uform_loader_fill_(
+            loader, parts[i].part, parts[i].outputs, uform_ungrouped_(encoder->sizes.width), i * columns, linear);
     return status;
 }
 
-static uform_status_t load_all(loader_t *loader) {
-    uform_architecture_t const *architecture = loader->directory->architecture;
+// A branch's scale is part of its last matrix.
+static uform_status_t load_scaled(uform_loader_t *loader, char const *scale, uform_part_t part,
+    uform_grouping_t outputs, uform_grouping_t inputs, uform_linear_t *linear) {
+    uform_status_t status = uform_status_ok_k;
+    float *row_scale = NULL;
+    if (scale) status = uform_loader_vector_(loader, scale, NULL, &row_scale);
+    loader->packer.row_scale = row_scale;
+    if (!status) status = uform_loader_linear_(loader, part, outputs, inputs, linear);
+    loader->packer.row_scale = NULL;
+    return status;
+}
+
+static uform_status_t load_feed_forward(uform_loader_t *loader, uform_feed_forward_t *target) {
+    uform_architecture_t const *architecture = loader->encoder->architecture;
+    uform_architecture_sizes_t const *sizes = &loader->encoder->sizes;
+    uform_grouping_t const width = uform_ungrouped_(sizes->width), inner = uform_ungrouped_(sizes->feed_forward_width);
+    bool const no_bias = !sizes->feed_forward_bias, fused = architecture->gate_and_up_fused;
+    uform_part_t gate = {architecture->gate, no_bias, 0, fused ? 2 : 0};
+    uform_part_t up = {architecture->feed_forward_up, no_bias, 0, 0};
+    uform_part_t down = {architecture->feed_forward_down, no_bias, 0, 0};
+    uform_status_t status = uform_status_ok_k;
+    if (sizes->gated) {
+        up = fused ? (uform_part_t){architecture->gate, no_bias, 1, 2}
+                   : (uform_part_t){architecture->gated_up, no_bias, 0, 0};
+        down.stem = architecture->gated_down;
+        status = uform_loader_linear_(loader, gate, inner, width, &target->gate);
+    }
+    if (!status) status = uform_loader_linear_(loader, up, inner, width, &target->up);
+    if (!status) status = load_scaled(loader, architecture->feed_forward_scale, down, width, inner, &target->down);
+    return status;
+}
+
+static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
+    uform_encoder_t const *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_part_t const output = {architecture->attention_output, !encoder->sizes.output_bias, 0, 0};
+    uform_status_t status = load_projections(loader, &layer->projections);
+    if (!status)
+        status = load_scaled(loader, architecture->attention_scale, output, uform_ungrouped_(encoder->sizes.width),
+            uform_loader_heads_(encoder), &layer->attention_output);
+    if (!status) status = uform_loader_norm_(loader, architecture->attention_norm, &layer->attention_norm);
+    if (!status) status = load_feed_forward(loader, &layer->feed_forward);
+    if (!status) status = uform_loader_norm_(loader, architecture->feed_forward_norm, &layer->feed_forward_norm);
+    return status;
+}
+
+static uform_status_t load_texts(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
-    encoder->layers = uform_allocate_(encoder->sizes.layers, sizeof(uform_layer_t));
-    if (!encoder->layers) return uform_status_out_of_memory_k;
+    uform_architecture_t const *architecture = encoder->architecture;
     uform_status_t status = load_table(loader, architecture->words, encoder->sizes.vocabulary_count, &encoder->words);
     if (!status)
         status = load_table(loader, architecture->positions, encoder->sizes.position_count, &encoder->positions);
-    if (!status) status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
-    if (!status) status = load_norm(loader, architecture->embedding_norm, &encoder->embedding_norm);
-    for (loader->layer = 0; loader->layer < encoder->sizes.layers && !status; ++loader->layer)
-        status = load_layer(loader, &encoder->layers[loader->layer]);
+    if (!status && architecture->types)
+        status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
     return status;
 }
 
-uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_scalar_t precision,
-    uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder) {
-    uform_architecture_sizes_t const *sizes = &directory->sizes;
+static uform_status_t load_all(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    encoder->layers = uform_allocate_(encoder->sizes.layers, sizeof(uform_layer_t));
+    if (!encoder->layers) return uform_status_out_of_memory_k;
+    uform_status_t status = architecture->patches ? uform_loader_patches_(loader) : load_texts(loader);
+    if (!status && architecture->embedding_norm)
+        status = uform_loader_norm_(loader, architecture->embedding_norm, &encoder->embedding_norm);
+    for (loader->layer = 0; loader->layer < encoder->sizes.layers && !status; ++loader->layer)
+        status = load_layer(loader, &encoder->layers[loader->layer]);
+    if (!status && architecture->final_norm)
+        status = uform_loader_norm_(loader, architecture->final_norm, &encoder->final_norm);
+    if (!status && encoder->has_head) status = uform_loader_head_(loader);
+    return status;
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tower_t const *tower,
+    uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder) {
+    uform_architecture_sizes_t const *sizes = &tower->sizes;
+    size_t const head = sizes->width / sizes->heads;
+    bool const rotated = tower->architecture->positions_kind == uform_positions_rotary_k;
     *encoder = (uform_encoder_t){
+        .architecture = tower->architecture,
         .sizes = *sizes,
-        .first_position = directory->architecture->first_position,
         .precision = precision,
         .gemm = gemm,
         .width = uform_padded_width_(sizes->width),
-        .head_width = uform_padded_width_(sizes->width / sizes->heads),
+        .head_width = rotated ? 2 * uform_padded_width_(head / 2) : uform_padded_width_(head),
         .feed_forward_width = uform_padded_width_(sizes->feed_forward_width),
-        .attention_scale = 1.0f / sqrtf((float)(sizes->width / sizes->heads)),
+        .attention_scale = 1.0f / sqrtf((float)head),
+        .activation = sizes->gated && tower->architecture->gate_is_silu ? uform_activation_silu_k : sizes->activation,
+        .has_head = sizes->attention_head,
     };
-    size_t deepest = sizes->heads * encoder->head_width;
-    if (deepest < encoder->width) deepest = encoder->width;
-    if (deepest < encoder->feed_forward_width) deepest = encoder->feed_forward_width;
-    loader_t loader = {.directory = directory, .encoder = encoder};
+    size_t deepest = larger(larger(sizes->heads * encoder->head_width, encoder->width), encoder->feed_forward_width);
+    deepest = larger(deepest, uform_padded_width_(sizes->channels * sizes->patch * sizes->patch));
+    uform_loader_t loader = {.directory = directory, .tower = tower, .encoder = encoder};
     uform_status_t status = uform_packer_open_(gemm, deepest, memory, &loader.packer);
     if (status) return status;
     status = load_all(&loader);

@@ -16,44 +16,56 @@ static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, uform_scalar_
 }
 
 static void free_packing(uform_model_packing_t *packing) {
-    uform_free_(packing->dense);
-    uform_encoder_free_(&packing->encoder);
+    uform_tower_packing_t *const towers[] = {&packing->text, &packing->image};
+    for (size_t i = 0; i < 2; ++i) {
+        uform_free_(towers[i]->dense);
+        uform_encoder_free_(&towers[i]->encoder);
+    }
     uform_weights_release_(&packing->memory);
     uform_free_(packing);
 }
 
-static uform_status_t pack_dense(uform_directory_t const *directory, uform_model_packing_t *packing) {
+static uform_status_t pack_dense(
+    uform_tower_t const *tower, uform_model_packing_t *packing, uform_tower_packing_t *target) {
     size_t deepest = uform_width_step_k;
-    for (size_t i = 0; i < directory->dense_count; ++i) {
-        uform_dense_t const *dense = &directory->dense[i];
+    for (size_t i = 0; i < tower->dense_count; ++i) {
+        uform_dense_t const *dense = &tower->dense[i];
         size_t const largest = uform_padded_width_(dense->inputs > dense->outputs ? dense->inputs : dense->outputs);
         if (deepest < largest) deepest = largest;
     }
-    packing->dense = uform_allocate_(directory->dense_count, sizeof *packing->dense);
-    if (!packing->dense) return uform_status_out_of_memory_k;
+    target->dense = uform_allocate_(tower->dense_count, sizeof *target->dense);
+    if (!target->dense) return uform_status_out_of_memory_k;
     uform_packer_t packer;
     uform_status_t status = uform_packer_open_(packing->gemm_f32, deepest, &packing->memory, &packer);
-    for (size_t i = 0; i < directory->dense_count && !status; ++i) {
-        uform_dense_t const *dense = &directory->dense[i];
+    for (size_t i = 0; i < tower->dense_count && !status; ++i) {
+        uform_dense_t const *dense = &tower->dense[i];
         uform_grouping_t const outputs = uform_ungrouped_(dense->outputs), inputs = uform_ungrouped_(dense->inputs);
-        status = uform_packer_reserve_(&packer, outputs.padded, inputs.padded, &packing->dense[i]);
+        status = uform_packer_reserve_(&packer, outputs.padded, inputs.padded, &target->dense[i]);
         if (!status)
-            status = uform_packer_fill_(&packer, &dense->weight, dense->bias.data ? &dense->bias : NULL, outputs,
-                inputs, 0, &packing->dense[i]);
+            status = uform_packer_fill_(
+                &packer, &dense->weight, dense->bias.data ? &dense->bias : NULL, outputs, inputs, 0, &target->dense[i]);
     }
     uform_packer_close_(&packer);
     return status;
+}
+
+static uform_status_t pack_tower(
+    uform_model_t model, uform_tower_t const *tower, uform_model_packing_t *packing, uform_tower_packing_t *target) {
+    if (!uform_tower_works_(tower)) return uform_status_ok_k;
+    uform_status_t const status = uform_encoder_load_(
+        &model->directory, tower, model->precision, packing->gemm, &packing->memory, &target->encoder);
+    return status ? status : pack_dense(tower, packing, target);
 }
 
 static uform_status_t make_packing(
     uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t **packing) {
     *packing = uform_allocate_(1, sizeof **packing);
     if (!*packing) return uform_status_out_of_memory_k;
+    (*packing)->gemm = gemm_of(kernels, model->precision);
     (*packing)->gemm_f32 = kernels->gemm_f32;
     (*packing)->memory.domains = &model->domains;
-    uform_status_t status = uform_encoder_load_(&model->directory, model->precision, gemm_of(kernels, model->precision),
-        &(*packing)->memory, &(*packing)->encoder);
-    if (!status) status = pack_dense(&model->directory, *packing);
+    uform_status_t status = pack_tower(model, &model->directory.text, *packing, &(*packing)->text);
+    if (!status) status = pack_tower(model, &model->directory.image, *packing, &(*packing)->image);
     if (!status) return status;
     free_packing(*packing);
     *packing = NULL;
@@ -65,7 +77,7 @@ uform_status_t uform_model_packing_(
     uform_status_t status = uform_status_ok_k;
     uform_lock_(&model->lock);
     uform_model_packing_t *found = model->packings;
-    while (found && (found->encoder.gemm != gemm_of(kernels, model->precision) || found->gemm_f32 != kernels->gemm_f32))
+    while (found && (found->gemm != gemm_of(kernels, model->precision) || found->gemm_f32 != kernels->gemm_f32))
         found = found->next;
     if (!found) {
         status = make_packing(model, kernels, &found);
@@ -132,9 +144,6 @@ static uform_status_t load(char const *directory, uform_model_options_t const *o
     if (!status) status = choose_precision(options, model->cpu_class, &model->precision);
     if (!status) status = uform_directory_open_(directory, &model->directory);
     if (status) return status;
-    uform_directory_t const *read = &model->directory;
-    model->pooled_width = read->sizes.width * read->pooling_count;
-    model->full_dimensions = read->dense_count ? read->dense[read->dense_count - 1].outputs : model->pooled_width;
     uform_model_packing_t const *packing;
     status = uform_model_packing_(model, uform_kernels_(model->cpu_class), &packing);
     if (status) uform_directory_close_(&model->directory);
@@ -173,6 +182,8 @@ void uform_model_free(uform_model_t model) {
     for (uform_model_buffer_t *buffer = model->buffers, *next; buffer; buffer = next) {
         next = buffer->next;
         uform_tokenize_buffer_free_(&buffer->tokens);
+        uform_free_(buffer->decoded.memory);
+        uform_preprocess_buffer_free_(&buffer->preprocessed);
         uform_free_(buffer);
     }
     uform_directory_close_(&model->directory);
@@ -180,10 +191,44 @@ void uform_model_free(uform_model_t model) {
     uform_free_(model);
 }
 
-static double flops_per_token(uform_model_t model) {
-    uform_architecture_sizes_t const *sizes = &model->directory.sizes;
+static double flops_per_token(uform_architecture_sizes_t const *sizes) {
     double const width = (double)sizes->width, inner = (double)sizes->feed_forward_width;
-    return 2.0 * (double)sizes->layers * (4.0 * width * width + 2.0 * width * inner);
+    return 2.0 * (double)sizes->layers * (4.0 * width * width + (sizes->gated ? 3.0 : 2.0) * width * inner);
+}
+
+// Attention is left out, as it is for texts.
+static double flops_per_image(uform_tower_t const *tower, uform_encoder_t const *encoder) {
+    uform_architecture_sizes_t const *sizes = &tower->sizes;
+    double const width = (double)sizes->width, inner = (double)sizes->feed_forward_width;
+    uform_patches_t const *patches = &encoder->patches;
+    double const cells = (double)(patches->usual_grid.height * patches->usual_grid.width);
+    double const tokens = cells + (double)patches->prefix_count;
+    double flops = tokens * flops_per_token(sizes) + 2.0 * cells * width * (double)patches->depth;
+    if (encoder->has_head) flops += 2.0 * (2.0 * tokens * width * width + width * width + 2.0 * width * inner);
+    return cells > 0 ? flops : 0;
+}
+
+static void describe_texts(uform_model_t model, uform_model_description_t *description) {
+    uform_directory_t const *directory = &model->directory;
+    uform_architecture_sizes_t const *sizes = &directory->text.sizes;
+    description->encodes_texts = true;
+    description->vocabulary_count = sizes->vocabulary_count;
+    description->max_tokens = directory->max_tokens;
+    description->flops_per_token = flops_per_token(sizes);
+}
+
+static void describe_images(uform_model_t model, uform_model_description_t *description) {
+    uform_tower_t const *tower = &model->directory.image;
+    uform_encoder_t const *encoder = &model->packings->image.encoder;
+    uform_grid_t const grid = encoder->patches.usual_grid;
+    description->encodes_images = true;
+    description->image_layers = tower->sizes.layers;
+    description->image_hidden_width = tower->sizes.width;
+    description->patch_size = tower->sizes.patch;
+    description->image_height = model->directory.preprocessor.output_height;
+    description->image_width = model->directory.preprocessor.output_width;
+    description->image_tokens = grid.height ? grid.height * grid.width + encoder->patches.prefix_count : 0;
+    description->flops_per_image = flops_per_image(tower, encoder);
 }
 
 uform_status_t uform_model_describe(uform_model_t model, uform_model_description_t *description) {
@@ -191,28 +236,30 @@ uform_status_t uform_model_describe(uform_model_t model, uform_model_description
         return uform_fail_(
             uform_status_invalid_argument_k, "%s: expected one, found NULL", model ? "description" : "model");
     uform_directory_t const *directory = &model->directory;
+    uform_tower_t const *tower = uform_model_tower_(model);
     *description = (uform_model_description_t){
         .precision = model->precision,
         .cpu_class = model->cpu_class,
-        .dimensions = directory->truncate_dimensions && directory->truncate_dimensions < model->full_dimensions
+        .dimensions = directory->truncate_dimensions && directory->truncate_dimensions < tower->dimensions
                           ? directory->truncate_dimensions
-                          : model->full_dimensions,
-        .width = directory->sizes.width,
-        .layers = directory->sizes.layers,
-        .heads = directory->sizes.heads,
-        .feed_forward_width = directory->sizes.feed_forward_width,
-        .vocabulary_count = directory->sizes.vocabulary_count,
-        .max_tokens = directory->max_tokens,
-        .dense_count = directory->dense_count,
-        .normalize = directory->normalize,
+                          : tower->dimensions,
+        .width = tower->sizes.width,
+        .layers = tower->sizes.layers,
+        .heads = tower->sizes.heads,
+        .feed_forward_width = tower->sizes.feed_forward_width,
+        .dense_count = tower->dense_count,
+        .normalize = tower->normalize,
         .prompt_count = directory->prompt_count,
         .weights_bytes = model->packings->memory.bytes,
-        .flops_per_token = flops_per_token(model),
+        .logit_scale = directory->logit_scale,
+        .logit_bias = directory->logit_bias,
     };
-    for (size_t i = 0; i < directory->pooling_count; ++i) description->pooling |= (uint32_t)directory->pooling[i];
-    snprintf(description->architecture, sizeof description->architecture, "%s", directory->architecture->name);
-    snprintf(description->activation, sizeof description->activation, "%s",
-        uform_activation_name_(directory->sizes.activation));
+    if (uform_tower_works_(&directory->text)) describe_texts(model, description);
+    if (uform_tower_works_(&directory->image)) describe_images(model, description);
+    for (size_t i = 0; i < tower->pooling_count; ++i) description->pooling |= (uint32_t)tower->pooling[i];
+    snprintf(description->architecture, sizeof description->architecture, "%s", directory->family->name);
+    snprintf(
+        description->activation, sizeof description->activation, "%s", uform_activation_name_(tower->sizes.activation));
     if (directory->default_prompt < directory->prompt_count)
         snprintf(description->default_prompt, sizeof description->default_prompt, "%s",
             directory->prompts[directory->default_prompt].name);

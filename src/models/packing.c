@@ -92,12 +92,17 @@ static bool source_of(uform_grouping_t grouping, size_t target, size_t *source) 
     return group < grouping.count && within < grouping.real;
 }
 
-// One row of the matrix, spread over the padded groups of its depth.
+// One row of the matrix, spread over the padded groups of its depth, or its planes' numbers in turn.
 static uform_status_t read_row(
     uform_packer_t *packer, uform_tensor_t const *weight, size_t source, uform_grouping_t inputs, float *target) {
-    if (inputs.count == 1) return uform_tensor_read_(weight, source, 1, target, packer->deepest);
+    if (inputs.count == 1 && packer->planes < 2) return uform_tensor_read_(weight, source, 1, target, packer->deepest);
     uform_status_t const status = uform_tensor_read_(weight, source, 1, packer->row, packer->deepest);
     if (status) return status;
+    if (packer->planes > 1) {
+        size_t const numbers = inputs.real / packer->planes;
+        for (size_t i = 0; i < inputs.real; ++i) target[i % numbers * packer->planes + i / numbers] = packer->row[i];
+        return uform_status_ok_k;
+    }
     for (size_t group = 0; group < inputs.count; ++group)
         memcpy(target + group * inputs.padded, packer->row + group * inputs.real, inputs.real * sizeof(float));
     return uform_status_ok_k;
@@ -107,6 +112,8 @@ static uform_status_t fill_bias(
     uform_packer_t *packer, uform_tensor_t const *bias, uform_grouping_t outputs, float *target) {
     uform_status_t const status = uform_tensor_read_(bias, 0, 1, packer->row, packer->deepest);
     if (status) return status;
+    for (size_t i = 0; i < outputs.count * outputs.real && packer->row_scale; ++i)
+        packer->row[i] *= packer->row_scale[i];
     for (size_t group = 0; group < outputs.count; ++group)
         memcpy(target + group * outputs.padded, packer->row + group * outputs.real, outputs.real * sizeof(float));
     return uform_status_ok_k;
@@ -120,8 +127,10 @@ uform_status_t uform_packer_fill_(uform_packer_t *packer, uform_tensor_t const *
         for (size_t row = 0; row < stripe_rows_k; ++row) {
             size_t source;
             if (!source_of(outputs, begin + row, &source)) continue;
-            uform_status_t const status = read_row(packer, weight, source, inputs, packer->stripe + row * depth);
+            float *const target = packer->stripe + row * depth;
+            uform_status_t const status = read_row(packer, weight, source, inputs, target);
             if (status) return status;
+            for (size_t i = 0; i < depth && packer->row_scale; ++i) target[i] *= packer->row_scale[source];
         }
         packer->gemm->pack(
             packer->stripe, depth, column_begin + begin, stripe_rows_k, linear->columns, depth, linear->weights);

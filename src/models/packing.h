@@ -43,6 +43,9 @@ typedef struct uform_packer_t {
     float *stripe;  ///< [32, deepest], aligned
     float *row;     ///< [deepest]
     size_t deepest; ///< the largest padded depth it serves
+    // What is done to the next matrices while they are packed; zeros do nothing.
+    float const *row_scale; ///< [outputs] multiplies every row and its bias
+    size_t planes;          ///< a row is so many planes in the file, and their numbers in turn when packed
 } uform_packer_t;
 
 size_t uform_padded_width_(size_t width);

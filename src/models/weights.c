@@ -177,13 +177,13 @@ static uform_status_t explain_missing(char const *directory) {
     return uform_fail_(uform_status_not_found_k, "%s/%s: no such file", directory, single_file);
 }
 
-static uform_status_t open_single(char const *directory, uform_weights_t *weights) {
-    weights->path = uform_path_join_(directory, single_file);
+static uform_status_t open_single(char const *directory, char const *name, uform_weights_t *weights) {
+    weights->path = uform_path_join_(directory, name);
     weights->files = weights->path ? uform_allocate_(1, sizeof(*weights->files)) : NULL;
     if (!weights->files) return uform_status_out_of_memory_k;
     uform_status_t const status = uform_safetensors_open_(weights->path, weights->files);
     if (status == uform_status_ok_k) weights->file_count = 1;
-    return status == uform_status_not_found_k ? explain_missing(directory) : status;
+    return status;
 }
 
 uform_status_t uform_weights_open_(char const *directory, uform_weights_t *weights) {
@@ -196,10 +196,29 @@ uform_status_t uform_weights_open_(char const *directory, uform_weights_t *weigh
         status = open_index(directory, index_path, weights);
     } else {
         uform_free_(index_path);
-        status = open_single(directory, weights);
+        status = open_single(directory, single_file, weights);
+        if (status == uform_status_not_found_k) status = explain_missing(directory);
     }
     if (status != uform_status_ok_k) uform_weights_close_(weights);
     return status;
+}
+
+uform_status_t uform_weights_open_file_(char const *directory, char const *name, uform_weights_t *weights) {
+    *weights = (uform_weights_t){0};
+    uform_status_t const status = open_single(directory, name, weights);
+    if (status != uform_status_ok_k) uform_weights_close_(weights);
+    return status;
+}
+
+bool uform_weights_exist_(char const *directory) {
+    static char const *const names[] = {single_file, index_file};
+    bool exist = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !exist; ++i) {
+        char *path = uform_path_join_(directory, names[i]);
+        exist = path && uform_file_exists_(path);
+        uform_free_(path);
+    }
+    return exist;
 }
 
 void uform_weights_close_(uform_weights_t *weights) {
@@ -286,6 +305,19 @@ static size_t row_width(uform_tensor_t const *tensor) {
     return tensor->dimension_count ? tensor->dimensions[tensor->dimension_count - 1] : 1;
 }
 
+/// Takes away leading dimensions of one and multiplies trailing ones, until `count` are left or it can't be done.
+static void flatten(uform_tensor_t *tensor, size_t count) {
+    enum { limit_k = sizeof(tensor->dimensions) / sizeof(tensor->dimensions[0]) };
+    if (tensor->dimension_count > limit_k) return;
+    while (tensor->dimension_count > count && tensor->dimensions[0] == 1) {
+        memmove(tensor->dimensions, tensor->dimensions + 1, (limit_k - 1) * sizeof(tensor->dimensions[0]));
+        --tensor->dimension_count;
+    }
+    // The file's size bounds the product.
+    for (; tensor->dimension_count > count && count > 1; --tensor->dimension_count)
+        tensor->dimensions[tensor->dimension_count - 2] *= tensor->dimensions[tensor->dimension_count - 1];
+}
+
 /// A shape in brackets, as the file's header spells it.
 static char const *describe_shape(size_t const *dimensions, size_t count, char *buffer, size_t buffer_bytes) {
     size_t used = (size_t)snprintf(buffer, buffer_bytes, "[");
@@ -300,22 +332,36 @@ static uform_status_t refuse_scalar(uform_tensor_t const *tensor) {
         tensor->file, tensor->name, uform_tensor_scalar_name_(tensor->scalar));
 }
 
+uform_status_t uform_tensor_check_(uform_tensor_t const *tensor) {
+    return readers[tensor->scalar].read ? uform_status_ok_k : refuse_scalar(tensor);
+}
+
+uform_tensor_t uform_tensor_rows_(uform_tensor_t const *tensor, size_t row_begin, size_t row_count) {
+    uform_tensor_t rows = *tensor;
+    size_t const row_bytes = (tensor->dimension_count == 2 ? tensor->dimensions[1] : 1) * readers[tensor->scalar].bytes;
+    rows.dimensions[0] = row_count;
+    rows.data = (char const *)tensor->data + row_begin * row_bytes;
+    return rows;
+}
+
 uform_status_t uform_weights_require_(
     uform_weights_t const *weights, char const *name, size_t rows, size_t columns, uform_tensor_t *tensor) {
     enum { shown_k = sizeof(tensor->dimensions) / sizeof(tensor->dimensions[0]) };
     if (!uform_weights_find_(weights, name, tensor))
         return uform_fail_(uform_status_not_found_k, "%s: %s: missing", weights->path, name);
     size_t const expected[2] = {rows, columns}, count = columns ? 2 : 1;
+    uform_tensor_t const found_as = *tensor;
+    flatten(tensor, count);
     bool same = tensor->dimension_count == count;
     for (size_t i = 0; i < count && same; ++i) same = tensor->dimensions[i] == expected[i];
     if (!same) {
         char wanted[64], found[128];
-        size_t const shown = tensor->dimension_count < shown_k ? tensor->dimension_count : shown_k;
+        size_t const shown = found_as.dimension_count < shown_k ? found_as.dimension_count : shown_k;
         return uform_fail_(uform_status_malformed_k, "%s: %s: shape: expected %s, found %s", tensor->file, name,
             describe_shape(expected, count, wanted, sizeof(wanted)),
-            describe_shape(tensor->dimensions, shown, found, sizeof(found)));
+            describe_shape(found_as.dimensions, shown, found, sizeof(found)));
     }
-    return readers[tensor->scalar].read ? uform_status_ok_k : refuse_scalar(tensor);
+    return uform_tensor_check_(tensor);
 }
 
 uform_status_t uform_tensor_read_(

@@ -238,7 +238,7 @@ static void test_weights(void **state) {
         assert_ok(uform_model_load_ram(path, &node, listed, NULL, &model));
         assert_ok(uform_executor_for_ram(&node, listed, 0, 2, 0, &executor));
         assert_ok(uform_model_describe(model, &descriptions[listed]));
-        uform_encoder_t const *const encoder = &model->packings->encoder;
+        uform_encoder_t const *const encoder = &model->packings->text.encoder;
         check_weights(encoder->words, node, listed);
         check_weights(encoder->layers[0].projections.weights, node, listed);
         check_weights(encoder->layers[0].projections.bias, node, listed);

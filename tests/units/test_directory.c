@@ -55,31 +55,31 @@ static void prompts_are_read(void **state) {
 static void chains_are_read(void **state) {
     (void)state;
     uform_directory_t directory = open_golden("dense_stack");
-    assert_int_equal(directory.pooling_count, 2);
-    assert_int_equal(directory.pooling[0], uform_pooling_max_k);
-    assert_int_equal(directory.pooling[1], uform_pooling_mean_k);
-    assert_true(directory.include_prompt && directory.normalize);
-    assert_int_equal(directory.dense_count, 2);
-    assert_int_equal(directory.dense[0].inputs, 64);
-    assert_int_equal(directory.dense[0].outputs, 24);
-    assert_int_equal(directory.dense[0].activation, uform_activation_tanh_k);
-    assert_non_null(directory.dense[0].bias.data);
-    assert_int_equal(directory.dense[1].activation, uform_activation_identity_k);
-    assert_null(directory.dense[1].bias.data);
-    assert_false(directory.dense[0].normalize_inputs || directory.dense[1].normalize_inputs);
+    assert_int_equal(directory.text.pooling_count, 2);
+    assert_int_equal(directory.text.pooling[0], uform_pooling_max_k);
+    assert_int_equal(directory.text.pooling[1], uform_pooling_mean_k);
+    assert_true(directory.include_prompt && directory.text.normalize);
+    assert_int_equal(directory.text.dense_count, 2);
+    assert_int_equal(directory.text.dense[0].inputs, 64);
+    assert_int_equal(directory.text.dense[0].outputs, 24);
+    assert_int_equal(directory.text.dense[0].activation, uform_activation_tanh_k);
+    assert_non_null(directory.text.dense[0].bias.data);
+    assert_int_equal(directory.text.dense[1].activation, uform_activation_identity_k);
+    assert_null(directory.text.dense[1].bias.data);
+    assert_false(directory.text.dense[0].normalize_inputs || directory.text.dense[1].normalize_inputs);
     uform_directory_close_(&directory);
     directory = open_golden("normalize_before_dense");
-    assert_true(directory.dense[0].normalize_inputs);
-    assert_false(directory.normalize);
+    assert_true(directory.text.dense[0].normalize_inputs);
+    assert_false(directory.text.normalize);
     uform_directory_close_(&directory);
     directory = open_golden("pooling_list_order");
-    assert_int_equal(directory.pooling_count, 3);
-    assert_int_equal(directory.pooling[0], uform_pooling_lasttoken_k);
+    assert_int_equal(directory.text.pooling_count, 3);
+    assert_int_equal(directory.text.pooling[0], uform_pooling_lasttoken_k);
     uform_directory_close_(&directory);
     directory = open_golden("no_modules");
-    assert_int_equal(directory.pooling_count, 1);
-    assert_int_equal(directory.pooling[0], uform_pooling_mean_k);
-    assert_false(directory.normalize);
+    assert_int_equal(directory.text.pooling_count, 1);
+    assert_int_equal(directory.text.pooling[0], uform_pooling_mean_k);
+    assert_false(directory.text.normalize);
     assert_int_equal(directory.max_tokens, 40);
     uform_directory_close_(&directory);
 }
@@ -127,24 +127,29 @@ static void tensors_are_found_under_every_name(void **state) {
         "names_bare", "names_bert", "names_model", "names_auto_model", "names_gamma_beta"};
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); ++i) {
         uform_directory_t directory = open_golden(models[i]);
-        uform_architecture_t const *bert = directory.architecture;
+        uform_architecture_t const *bert = directory.text.architecture;
         uform_tensor_t tensor;
         assert_int_equal(
-            uform_directory_tensor_(&directory, bert->attention_norm, 0, "bias", 32, 0, &tensor), uform_status_ok_k);
-        assert_int_equal(uform_directory_tensor_(&directory, bert->feed_forward_up, 0, "weight", 64, 32, &tensor),
+            uform_directory_tensor_(&directory, &directory.text, bert->attention_norm, 0, "bias", 32, 0, &tensor),
             uform_status_ok_k);
-        assert_int_equal(uform_directory_tensor_(&directory, bert->feed_forward_up, 0, "weight", 32, 64, &tensor),
+        assert_int_equal(
+            uform_directory_tensor_(&directory, &directory.text, bert->feed_forward_up, 0, "weight", 64, 32, &tensor),
+            uform_status_ok_k);
+        assert_int_equal(
+            uform_directory_tensor_(&directory, &directory.text, bert->feed_forward_up, 0, "weight", 32, 64, &tensor),
             uform_status_malformed_k);
         assert_non_null(strstr(uform_last_detail(), "shape: expected [32, 64], found [64, 32]"));
         assert_int_equal(
-            uform_directory_tensor_(&directory, bert->query, 7, "weight", 32, 32, &tensor), uform_status_not_found_k);
+            uform_directory_tensor_(&directory, &directory.text, bert->query, 7, "weight", 32, 32, &tensor),
+            uform_status_not_found_k);
         assert_non_null(strstr(uform_last_detail(), "encoder.layer.7.attention.self.query.weight: missing"));
         uform_directory_close_(&directory);
     }
     uform_directory_t directory = open_golden("names_bert");
     uform_tensor_t tensor;
     assert_int_equal(
-        uform_directory_tensor_(&directory, "encoder.layer.%zu.x", 3, "bias", 1, 0, &tensor), uform_status_not_found_k);
+        uform_directory_tensor_(&directory, &directory.text, "encoder.layer.%zu.x", 3, "bias", 1, 0, &tensor),
+        uform_status_not_found_k);
     assert_non_null(strstr(uform_last_detail(), "model.safetensors: bert.encoder.layer.3.x.bias: missing"));
     uform_directory_close_(&directory);
 }

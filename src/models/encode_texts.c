@@ -1,0 +1,167 @@
+/**
+ *  Calls on texts: what is tokenized, checked and brought into panels.
+ */
+#include <string.h>
+
+#include "base/detail.h"
+#include "models/encode.h"
+
+// To guess how many tokens there are in ordinary texts, and in images whose size decides.
+enum { bytes_per_token_k = 4, tokens_per_image_k = 256 };
+
+// Checks a tokenized text against the embedding tables.
+static uform_status_t check_tokens(uform_encode_call_t const *call, uform_tokenize_buffer_t const *tokens) {
+    uform_architecture_sizes_t const *sizes = &call->tower->sizes;
+    bool const typed = call->tower->architecture->types != NULL;
+    if (!tokens->count)
+        return uform_fail_(
+            uform_status_malformed_k, "it has no tokens, and tokenizer.json has no post_processor that adds any");
+    for (size_t i = 0; i < tokens->count; ++i) {
+        if (tokens->ids[i] >= sizes->vocabulary_count)
+            return uform_fail_(uform_status_mismatched_k,
+                "%s/tokenizer.json: token %u is beyond config.json's vocab_size of %zu", call->model->directory.path,
+                tokens->ids[i], sizes->vocabulary_count);
+        if (typed && tokens->type_ids[i] >= sizes->type_count)
+            return uform_fail_(uform_status_mismatched_k,
+                "%s/tokenizer.json: token type %u is beyond config.json's type_vocab_size of %zu",
+                call->model->directory.path, tokens->type_ids[i], sizes->type_count);
+    }
+    return uform_status_ok_k;
+}
+
+// How many of a causal text's tokens matter: up to the one that stands for all, which sees nothing behind it.
+static uform_status_t count_up_to_end(
+    uform_encode_call_t const *call, uform_tokenize_buffer_t const *tokens, size_t *count) {
+    enum { old_end_token_k = 2 }; // files from before the true number was in them: the largest id is the end's
+    size_t const end = call->tower->sizes.end_token;
+    size_t found = 0;
+    if (end == old_end_token_k) {
+        for (size_t i = 1; i < tokens->count; ++i)
+            if (tokens->ids[i] > tokens->ids[found]) found = i;
+    } else
+        while (found < tokens->count && tokens->ids[found] != end) ++found;
+    *count = found + 1;
+    if (found < tokens->count) return uform_status_ok_k;
+    return uform_fail_(uform_status_mismatched_k,
+        "%s/tokenizer.json: expected a post_processor that ends texts with token %zu, config.json's eos_token_id",
+        call->model->directory.path, end);
+}
+
+static void write_tokens(uform_panel_t *panel, uform_tokenize_buffer_t const *tokens, size_t count, size_t padded) {
+    uform_architecture_sizes_t const *sizes = &panel->call->tower->sizes;
+    uform_batch_t *batch = &panel->batch;
+    size_t const begin = batch->row_count;
+    uint32_t position = (uint32_t)sizes->first_position;
+    for (size_t i = 0; i < padded; ++i) {
+        batch->ids[begin + i] = i < count ? tokens->ids[i] : (uint32_t)sizes->pad_token;
+        batch->type_ids[begin + i] = i < count ? tokens->type_ids[i] : 0;
+        bool const skipped = sizes->skips_padding && batch->ids[begin + i] == sizes->pad_token;
+        batch->position_ids[begin + i] = skipped ? (uint32_t)sizes->first_position - 1 : position++;
+    }
+}
+
+static uform_status_t tokenize(
+    uform_model_t model, uform_text_t text, uform_tokenize_options_t const *options, uform_tokenize_buffer_t *tokens) {
+    uform_tokenize_options_t bounds = *options;
+    bool const bluntly = model->directory.text.architecture->cut_bluntly;
+    if (bluntly) bounds.max_tokens = 0;
+    uform_status_t const status =
+        uform_tokenizer_run_(model->directory.tokenizer, text.data ? text.data : "", text.length, &bounds, tokens);
+    if (status || !bluntly || tokens->count <= options->max_tokens) return status;
+    tokens->count = options->max_tokens;
+    tokens->truncated = true;
+    return status;
+}
+
+uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer) {
+    uform_encode_call_t *call = panel->call;
+    uform_text_t const text = call->texts[item];
+    uform_tokenize_buffer_t *tokens = &buffer->tokens;
+    uform_summary_t const summary = call->tower->architecture->summary;
+    if (!text.data && text.length)
+        return uform_fail_(uform_status_invalid_argument_k, "data: expected a pointer, found NULL");
+    uform_status_t status = tokenize(call->model, text, &call->plan.tokenize, tokens);
+    if (status) return status;
+    atomic_fetch_add_explicit(&call->token_count, tokens->count, memory_order_relaxed);
+    if (tokens->truncated) atomic_fetch_add_explicit(&call->truncated_count, 1, memory_order_relaxed);
+    if (call->items)
+        call->items[item] =
+            (uform_item_report_t){.token_count = (uint32_t)tokens->count, .truncated = tokens->truncated};
+    status = check_tokens(call, tokens);
+    size_t count = tokens->count;
+    bool const last = call->plan.pooling_count == 1 && call->plan.pooling[0] == uform_pooling_lasttoken_k;
+    if (!status && last && summary == uform_summary_end_k) status = count_up_to_end(call, tokens, &count);
+    size_t const full = call->model->directory.max_tokens;
+    size_t const padded = summary == uform_summary_padded_last_k && count < full ? full : count;
+    if (!status) status = uform_panel_reserve_(panel, padded);
+    if (status) return status;
+    write_tokens(panel, tokens, count, padded);
+    uform_panel_add_(panel, item, padded);
+    return uform_status_ok_k;
+}
+
+size_t uform_call_guess_tokens_(uform_encode_call_t const *call, size_t enough) {
+    size_t tokens = 0;
+    if (call->modality == uform_modality_images_k) {
+        uform_patches_t const *patches = &call->tower_packing->encoder.patches;
+        size_t const usual = patches->usual_grid.height * patches->usual_grid.width;
+        size_t const each = (usual ? usual : tokens_per_image_k) + patches->prefix_count;
+        return call->count < enough / each ? call->count * each : enough;
+    }
+    for (size_t i = 0; i < call->count && tokens < enough; ++i) tokens += call->texts[i].length / bytes_per_token_k + 2;
+    return tokens;
+}
+
+uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
+    size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
+    uform_encode_report_t *report) {
+    uform_encode_call_t call = {
+        .model = model,
+        .modality = uform_modality_texts_k,
+        .texts = texts,
+        .count = count,
+        .embeddings = embeddings,
+        .stride_bytes = stride_bytes,
+        .report = report,
+    };
+    return uform_encode_(&call, executor, options);
+}
+
+uform_status_t uform_defer_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
+    size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
+    uform_encode_report_t *report, uform_call_t *call) {
+    uform_encode_call_t const parameters = {
+        .model = model,
+        .modality = uform_modality_texts_k,
+        .texts = texts,
+        .count = count,
+        .embeddings = embeddings,
+        .stride_bytes = stride_bytes,
+        .report = report,
+    };
+    return uform_encode_defer_(&parameters, executor, options, call);
+}
+
+uform_status_t uform_tokenize(uform_model_t model, uform_text_t text, uform_encode_options_t const *options,
+    uint32_t *ids, size_t capacity, size_t *count) {
+    if (!model || !count || (capacity && !ids) || (text.length && !text.data))
+        return uform_fail_(uform_status_invalid_argument_k, "%s: expected one, found NULL",
+            !model             ? "model"
+            : !count           ? "count"
+            : capacity && !ids ? "ids"
+                               : "text.data");
+    *count = 0;
+    uform_call_plan_t plan;
+    uform_status_t status = uform_call_plan_(model, uform_modality_texts_k, options, &plan);
+    if (status) return status;
+    uform_model_buffer_t *buffer = uform_model_take_buffer_(model);
+    if (!buffer) return uform_status_out_of_memory_k;
+    status = tokenize(model, text, &plan.tokenize, &buffer->tokens);
+    if (!status) {
+        *count = buffer->tokens.count;
+        size_t const copied = capacity < *count ? capacity : *count;
+        if (copied) memcpy(ids, buffer->tokens.ids, copied * sizeof(uint32_t));
+    }
+    uform_model_return_buffer_(model, buffer);
+    return status;
+}

@@ -1,0 +1,217 @@
+/**
+ *  Reads what only towers for images have: the patches' embedding, their places, and attention pooling.
+ */
+#include "models/encoder_load.h"
+
+#include <string.h>
+
+#include "base/detail.h"
+#include "base/memory.h"
+#include "models/encoder_positions.h"
+
+static uform_status_t allocate_floats(uform_loader_t *loader, size_t count, float **floats) {
+    void *block;
+    uform_status_t const status =
+        uform_weights_allocate_(loader->packer.memory, (count ? count : 1) * sizeof(float), &block);
+    *floats = block;
+    return status;
+}
+
+/// What bytes of pixels become.
+static uform_status_t load_values(uform_loader_t *loader) {
+    enum { count_k = 3 * 256 };
+    float const *values = loader->directory->preprocessor.values[0];
+    void *block;
+    uform_status_t const status = uform_weights_allocate_(loader->packer.memory, count_k * sizeof(float), &block);
+    if (status) return status;
+    for (size_t i = 0; i < count_k; ++i)
+        if (loader->encoder->precision == uform_scalar_f32_k) ((float *)block)[i] = values[i];
+        else ((uint16_t *)block)[i] = uform_f32_to_bf16_(values[i]);
+    loader->encoder->patches.values = block;
+    return uform_status_ok_k;
+}
+
+/// The embedding of patches, its numbers in the order of an image's bytes.
+static uform_status_t load_linear(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_sizes_t const *sizes = &encoder->sizes;
+    uform_patches_t *patches = &encoder->patches;
+    uform_part_t const part = {encoder->architecture->patches, !sizes->patch_bias, 0, 0};
+    patches->depth = sizes->channels * sizes->patch * sizes->patch;
+    if (!encoder->architecture->channels_last) loader->packer.planes = sizes->channels;
+    uform_status_t const status = uform_loader_linear_(
+        loader, part, uform_ungrouped_(sizes->width), uform_ungrouped_(patches->depth), &patches->linear);
+    loader->packer.planes = 0;
+    return status;
+}
+
+/// Reads a matrix as floats with padded rows, [rows, width].
+static uform_status_t read_rows(uform_loader_t *loader, char const *name, size_t rows, float *target) {
+    size_t const width = loader->encoder->width, real = loader->encoder->sizes.width;
+    uform_tensor_t tensor;
+    // A single row may be a vector in the file.
+    uform_status_t const status =
+        uform_loader_tensor_(loader, name, NULL, rows == 1 ? real : rows, rows == 1 ? 0 : real, &tensor);
+    memset(target, 0, rows * width * sizeof(float));
+    return status ? status : uform_tensor_read_(&tensor, 0, rows, target, width);
+}
+
+static void add_rows(float *target, float const *source, size_t count) {
+    for (size_t i = 0; i < count; ++i) target[i] += source[i];
+}
+
+/// The grid that the table of positions was trained on.
+static uform_status_t find_table_grid(uform_loader_t *loader, uform_grid_t *grid) {
+    uform_architecture_sizes_t const *sizes = &loader->encoder->sizes;
+    uform_positions_t const kind = loader->encoder->architecture->positions_kind;
+    *grid = (uform_grid_t){1, 1};
+    if (kind == uform_positions_rotary_k) return uform_status_ok_k;
+    *grid = (uform_grid_t){sizes->image_height / sizes->patch, sizes->image_width / sizes->patch};
+    if (kind == uform_positions_table_k) return uform_status_ok_k;
+    if (kind == uform_positions_bilinear_k) {
+        size_t side = 1;
+        while ((side + 1) * (side + 1) <= sizes->patch_count) ++side;
+        if (side * side != sizes->patch_count)
+            return uform_fail_(uform_status_malformed_k, "%s/config.json: num_patches: expected a square, found %zu",
+                loader->directory->path, sizes->patch_count);
+        *grid = (uform_grid_t){side, side};
+    }
+    if (grid->height > uform_largest_table_side_k)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s/config.json: image_size: expected at most %d patches a side, found %zu", loader->directory->path,
+            uform_largest_table_side_k, grid->height);
+    return uform_status_ok_k;
+}
+
+/// Class token and registers with their positions, and the table of the patches' positions.
+static uform_status_t load_places(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_patches_t *patches = &encoder->patches;
+    size_t const width = encoder->width, classes = architecture->class_token ? 1 : 0;
+    size_t const registers = architecture->register_tokens ? encoder->sizes.register_count : 0;
+    size_t const placed = architecture->prefix_positions;
+    size_t const cells = patches->table_grid.height * patches->table_grid.width;
+    patches->prefix_count = classes + registers;
+    uform_status_t status = allocate_floats(loader, patches->prefix_count * width, &patches->prefix);
+    if (!status) status = allocate_floats(loader, (cells + placed) * width, &patches->table);
+    if (!status && classes) status = read_rows(loader, architecture->class_token, 1, patches->prefix);
+    if (!status && registers)
+        status = read_rows(loader, architecture->register_tokens, registers, patches->prefix + classes * width);
+    if (!status && architecture->positions)
+        status = read_rows(loader, architecture->positions, cells + placed, patches->table);
+    else if (!status) memset(patches->table, 0, cells * width * sizeof(float));
+    if (status) return status;
+    add_rows(patches->prefix, patches->table, placed * width);
+    patches->table += placed * width;
+    for (size_t cell = 0; cell < cells; ++cell) add_rows(patches->table + cell * width, patches->linear.bias, width);
+    return status;
+}
+
+/// What images as the preprocessor gives them need, where they are all of one size.
+static uform_status_t prepare_usual(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_patches_t *patches = &encoder->patches;
+    uform_positions_t const kind = encoder->architecture->positions_kind;
+    uform_grid_t const grid = patches->usual_grid;
+    size_t const half = encoder->head_width / 2, tokens = patches->prefix_count + grid.height * grid.width;
+    if (!grid.height) return uform_status_ok_k;
+    uform_status_t status = allocate_floats(loader, grid.height * grid.width * encoder->width, &patches->usual);
+    if (status) return status;
+    for (size_t row = 0; row < grid.height; ++row)
+        uform_resample_row_(kind, patches->table, patches->table_grid, grid, row, encoder->width,
+            patches->usual + row * grid.width * encoder->width);
+    if (kind != uform_positions_rotary_k) return uform_status_ok_k;
+    status = allocate_floats(loader, tokens * half, &patches->cosines);
+    if (!status) status = allocate_floats(loader, tokens * half, &patches->sines);
+    if (!status)
+        uform_rotary_angles_(encoder->sizes.rotary_base, patches->prefix_count, grid,
+            encoder->sizes.width / encoder->sizes.heads, half, patches->cosines, patches->sines);
+    return status;
+}
+
+/// The grid of images as the preprocessor gives them has to be the trained one where positions can't be resampled.
+static uform_status_t check_usual(uform_loader_t *loader) {
+    uform_encoder_t const *encoder = loader->encoder;
+    uform_grid_t const usual = encoder->patches.usual_grid, table = encoder->patches.table_grid;
+    bool const same = usual.height == table.height && usual.width == table.width;
+    if (same || encoder->architecture->positions_kind != uform_positions_table_k) return uform_status_ok_k;
+    if (!usual.height)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s/preprocessor_config.json: size: expected one size for all images, %zu x %zu pixels",
+            loader->directory->path, encoder->sizes.image_height, encoder->sizes.image_width);
+    return uform_fail_(uform_status_mismatched_k,
+        "%s/preprocessor_config.json: size: expected %zu x %zu patches, as config.json's image_size has them, found %zu x %zu",
+        loader->directory->path, table.height, table.width, usual.height, usual.width);
+}
+
+uform_status_t uform_loader_patches_(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    size_t const patch = encoder->sizes.patch;
+    uform_preprocessor_t const *preprocessor = &loader->directory->preprocessor;
+    uform_status_t status = load_values(loader);
+    if (!status) status = load_linear(loader);
+    if (!status) status = find_table_grid(loader, &encoder->patches.table_grid);
+    encoder->patches.usual_grid =
+        (uform_grid_t){preprocessor->output_height / patch, preprocessor->output_width / patch};
+    if (!status) status = check_usual(loader);
+    if (!status) status = load_places(loader);
+    return status ? status : prepare_usual(loader);
+}
+
+/// The query that all images share: the probe's projection.
+static uform_status_t load_query(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    size_t const width = encoder->sizes.width, head = width / encoder->sizes.heads;
+    size_t const padded = encoder->sizes.heads * encoder->head_width;
+    float *const probe = loader->packer.row, *const row = loader->packer.stripe;
+    uform_tensor_t tensor, weight, bias;
+    uform_status_t status = uform_loader_tensor_(loader, architecture->probe, NULL, width, 0, &tensor);
+    if (!status)
+        status = uform_loader_tensor_(loader, architecture->pool_projections, "weight", 3 * width, width, &weight);
+    if (!status) status = uform_loader_tensor_(loader, architecture->pool_projections, "bias", 3 * width, 0, &bias);
+    if (!status) status = uform_tensor_read_(&tensor, 0, 1, probe, width);
+    if (!status) status = uform_weights_allocate_(loader->packer.memory, padded * sizeof(float), &encoder->head.query);
+    if (status) return status;
+    memset(encoder->head.query, 0, padded * sizeof(float));
+    for (size_t i = 0; i < width && !status; ++i) {
+        uform_tensor_t const one = uform_tensor_rows_(&bias, i, 1);
+        float shift;
+        status = uform_tensor_read_(&weight, i, 1, row, width);
+        if (!status) status = uform_tensor_read_(&one, 0, 1, &shift, 1);
+        double sum = 0;
+        for (size_t k = 0; k < width && !status; ++k) sum += (double)row[k] * (double)probe[k];
+        size_t const place = i / head * encoder->head_width + i % head;
+        float const number = (float)(sum + (double)shift);
+        if (encoder->precision == uform_scalar_f32_k) ((float *)encoder->head.query)[place] = number;
+        else ((uint16_t *)encoder->head.query)[place] = uform_f32_to_bf16_(number);
+    }
+    return status;
+}
+
+uform_status_t uform_loader_head_(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_attention_head_t *head = &encoder->head;
+    uform_grouping_t const width = uform_ungrouped_(encoder->sizes.width), heads = uform_loader_heads_(encoder);
+    uform_grouping_t const inner = uform_ungrouped_(encoder->sizes.feed_forward_width);
+    size_t const columns = heads.count * heads.padded;
+    loader->layer = 0;
+    uform_status_t status = load_query(loader);
+    if (!status) status = uform_packer_reserve_(&loader->packer, 2 * columns, encoder->width, &head->projections);
+    for (size_t i = 0; i < 2 && !status; ++i)
+        status = uform_loader_fill_(loader, (uform_part_t){architecture->pool_projections, false, i + 1, 3}, heads,
+            width, i * columns, &head->projections);
+    if (!status)
+        status = uform_loader_linear_(
+            loader, (uform_part_t){.stem = architecture->pool_output}, width, heads, &head->output);
+    if (!status) status = uform_loader_norm_(loader, architecture->pool_norm, &head->norm);
+    if (!status)
+        status = uform_loader_linear_(
+            loader, (uform_part_t){.stem = architecture->pool_up}, inner, width, &head->feed_forward.up);
+    if (!status)
+        status = uform_loader_linear_(
+            loader, (uform_part_t){.stem = architecture->pool_down}, width, inner, &head->feed_forward.down);
+    return status;
+}
