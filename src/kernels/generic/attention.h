@@ -27,7 +27,7 @@ enum { attention_step_bytes_k = block_columns_k * sizeof(float) };
 /// Sizes of one call, and where its scratch lies. `bf16` is a constant wherever it is asked for.
 typedef struct attention_plan_t {
     uform_attention_call_t const *call;
-    block_function_t const *blocks;
+    block_function_t const *blocks, *narrow_blocks;
     size_t depth; ///< numbers of 32 bits of a head
     size_t keys;  ///< length, rounded up to whole blocks
     size_t pairs; ///< of keys
@@ -46,8 +46,9 @@ static inline size_t attention_bytes(size_t length, size_t head_width, bool bf16
 }
 
 UFORM_INLINED attention_plan_t attention_plan(
-    uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
-    attention_plan_t plan = {.call = call, .blocks = blocks, .keys = attention_keys(call->length)};
+    uform_attention_call_t const *call, block_function_t const (*blocks)[vector_block_rows_k], bool bf16) {
+    attention_plan_t plan = {.call = call, .keys = attention_keys(call->length)};
+    plan.blocks = blocks[0], plan.narrow_blocks = blocks[1];
     plan.depth = bf16 ? call->head_width / 2 : call->head_width;
     plan.pairs = (call->length + 1) / 2;
     plan.packed_keys = call->scratch;
@@ -110,7 +111,7 @@ UFORM_INLINED void attention_multiply_scores(
         block.weights = plan->packed_keys + key * plan->depth * sizeof(float);
         block.prefetch = block.weights;
         block.outputs = plan->scores + key / vector_line_k * rows * 64;
-        plan->blocks[rows - 1](&block);
+        (visible - key > vector_lanes_k ? plan->blocks : plan->narrow_blocks)[rows - 1](&block);
     }
 }
 
@@ -275,7 +276,8 @@ UFORM_INLINED void attention_block(attention_plan_t const *plan, size_t head, si
     attention_multiply_values(plan, head, query, rows, visible, factors, bf16);
 }
 
-UFORM_INLINED void attention(uform_attention_call_t const *call, block_function_t const *blocks, bool bf16) {
+UFORM_INLINED void attention(
+    uform_attention_call_t const *call, block_function_t const (*blocks)[vector_block_rows_k], bool bf16) {
     attention_plan_t const plan = attention_plan(call, blocks, bf16);
     size_t const query_count = call->query_count ? call->query_count : call->length;
     for (size_t head = 0; head < call->heads; ++head) {

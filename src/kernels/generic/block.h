@@ -7,6 +7,8 @@
  *  depth step, `weights_next` bytes apart, steps `weights_step` bytes apart: that describes packed weights, and rows
  *  of values in attention.
  *
+ *  Narrow blocks are one vector wide, for what is left at the end of attention's keys: the second vector's place is left alone.
+ *
  *  Needs a vocabulary (vector_*.h).
  */
 #ifndef UFORM_KERNELS_GENERIC_BLOCK_H
@@ -36,26 +38,30 @@ UFORM_INLINED char *block_output(block_t const *block, size_t row, size_t v) {
            v * vector_lanes_k % vector_line_k * sizeof(float);
 }
 
-UFORM_INLINED void block_store(block_t const *block, size_t rows, vector_t sums[vector_block_rows_k][2]) {
+UFORM_INLINED void block_store(
+    block_t const *block, size_t rows, size_t vectors, vector_t sums[vector_block_rows_k][2]) {
     if (block->bias) {
-        vector_t const low = vector_load(block->bias), high = vector_load(block->bias + vector_lanes_k);
+        vector_t const bias[2] = {vector_load(block->bias), vector_load(block->bias + vector_lanes_k)};
         UFORM_UNROLLED
         for (size_t row = 0; row < rows; ++row) {
-            vector_store(block_output(block, row, 0), vector_add(sums[row][0], low));
-            vector_store(block_output(block, row, 1), vector_add(sums[row][1], high));
+            UFORM_UNROLLED
+            for (size_t v = 0; v < vectors; ++v)
+                vector_store(block_output(block, row, v), vector_add(sums[row][v], bias[v]));
         }
     } else {
         UFORM_UNROLLED
         for (size_t row = 0; row < rows; ++row) {
-            char *const first = block_output(block, row, 0), *const second = block_output(block, row, 1);
-            vector_store(first, vector_add(vector_load(first), sums[row][0]));
-            vector_store(second, vector_add(vector_load(second), sums[row][1]));
+            UFORM_UNROLLED
+            for (size_t v = 0; v < vectors; ++v) {
+                char *const output = block_output(block, row, v);
+                vector_store(output, vector_add(vector_load(output), sums[row][v]));
+            }
         }
     }
 }
 
 /// Sums of f32 products, or of `dot` products of pairs.
-UFORM_INLINED void block_multiply(size_t rows, block_t const *block, bool dot) {
+UFORM_INLINED void block_multiply(size_t rows, size_t vectors, block_t const *block, bool dot) {
     vector_t sums[vector_block_rows_k][2];
     UFORM_UNROLLED
     for (size_t row = 0; row < rows; ++row) sums[row][0] = sums[row][1] = vector_zero();
@@ -63,7 +69,9 @@ UFORM_INLINED void block_multiply(size_t rows, block_t const *block, bool dot) {
     size_t const weights_next = block->weights_next, weights_step = block->weights_step;
     size_t const prefetch_next = block->prefetch_next, prefetch_step = block->prefetch_step;
     for (size_t step = 0, steps = block->steps; step < steps; ++step) {
-        vector_t const low = vector_load(weights), high = vector_load(weights + weights_next);
+        vector_t columns[2];
+        UFORM_UNROLLED
+        for (size_t v = 0; v < vectors; ++v) columns[v] = vector_load(weights + v * weights_next);
         vector_prefetch(prefetch);
         vector_prefetch(prefetch + prefetch_next);
         // The lines of the next panel, one a step: each is needed sixteen steps later, all of them at once.
@@ -71,19 +79,21 @@ UFORM_INLINED void block_multiply(size_t rows, block_t const *block, bool dot) {
         UFORM_UNROLLED
         for (size_t row = 0; row < rows; ++row) {
             vector_t const input = vector_set_from(inputs + row * 64);
-            sums[row][0] = dot ? vector_dot_bf16(input, low, sums[row][0]) : vector_fma(input, low, sums[row][0]);
-            sums[row][1] = dot ? vector_dot_bf16(input, high, sums[row][1]) : vector_fma(input, high, sums[row][1]);
+            UFORM_UNROLLED
+            for (size_t v = 0; v < vectors; ++v)
+                sums[row][v] = dot ? vector_dot_bf16(input, columns[v], sums[row][v])
+                                   : vector_fma(input, columns[v], sums[row][v]);
         }
         weights += weights_step;
         prefetch += prefetch_step;
         inputs += sizeof(float);
         if (step % vector_line_k == vector_line_k - 1) inputs += block->inputs_stride - 64;
     }
-    block_store(block, rows, sums);
+    block_store(block, rows, vectors, sums);
 }
 
 /// Sums of products of pairs that are widened to f32 first: the first numbers' product is added first.
-UFORM_INLINED void block_multiply_widened(size_t rows, block_t const *block) {
+UFORM_INLINED void block_multiply_widened(size_t rows, size_t vectors, block_t const *block) {
     vector_t sums[vector_block_rows_k][2];
     float widened[vector_block_rows_k][2][vector_line_k] __attribute__((aligned(64)));
     UFORM_UNROLLED
@@ -102,19 +112,22 @@ UFORM_INLINED void block_multiply_widened(size_t rows, block_t const *block) {
             vector_prefetch(prefetch + block->prefetch_next);
             UFORM_UNROLLED
             for (size_t odd = 0; odd < 2; ++odd) {
-                vector_t low = vector_load(weights), high = vector_load(weights + block->weights_next);
-                low = odd ? vector_odd_bf16(low) : vector_even_bf16(low);
-                high = odd ? vector_odd_bf16(high) : vector_even_bf16(high);
+                vector_t columns[2];
+                UFORM_UNROLLED
+                for (size_t v = 0; v < vectors; ++v) {
+                    vector_t const pairs = vector_load(weights + v * block->weights_next);
+                    columns[v] = odd ? vector_odd_bf16(pairs) : vector_even_bf16(pairs);
+                }
                 UFORM_UNROLLED
                 for (size_t row = 0; row < rows; ++row) {
                     vector_t const input = vector_set_from(&widened[row][odd][step]);
-                    sums[row][0] = vector_fma(input, low, sums[row][0]);
-                    sums[row][1] = vector_fma(input, high, sums[row][1]);
+                    UFORM_UNROLLED
+                    for (size_t v = 0; v < vectors; ++v) sums[row][v] = vector_fma(input, columns[v], sums[row][v]);
                 }
             }
         }
     }
-    block_store(block, rows, sums);
+    block_store(block, rows, vectors, sums);
 }
 
 typedef void (*block_function_t)(block_t const *block);

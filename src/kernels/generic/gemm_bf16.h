@@ -8,24 +8,32 @@
 
 #include "kernels/generic/gemm.h"
 
-UFORM_INLINED void block_multiply_bf16(size_t rows, block_t const *block) {
-    if (vector_multiplies_bf16_k) block_multiply(rows, block, true);
-    else block_multiply_widened(rows, block);
+UFORM_INLINED void block_multiply_bf16(size_t rows, size_t vectors, block_t const *block) {
+    if (vector_multiplies_bf16_k) block_multiply(rows, vectors, block, true);
+    else block_multiply_widened(rows, vectors, block);
 }
 
 #define UFORM_BLOCK_ROW_(count)                                                                                        \
     static void block_multiply_bf16_##count(block_t const *block) {                                                    \
-        block_multiply_bf16(count, block);                                                                             \
+        block_multiply_bf16(count, 2, block);                                                                          \
+    }                                                                                                                  \
+    static void block_multiply_bf16_narrow_##count(block_t const *block) {                                             \
+        block_multiply_bf16(count, 1, block);                                                                          \
     }
 VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
 
-/// By number of rows, less one.
-static block_function_t const block_functions_bf16[vector_block_rows_k] = {
+/// By number of rows, less one; then the narrow ones.
+static block_function_t const block_functions_bf16[2][vector_block_rows_k] = {{
 #define UFORM_BLOCK_ROW_(count) block_multiply_bf16_##count,
-    VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
+                                                                                  VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
-};
+                                                                              },
+    {
+#define UFORM_BLOCK_ROW_(count) block_multiply_bf16_narrow_##count,
+        VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
+#undef UFORM_BLOCK_ROW_
+    }};
 
 /// For outputs rounded to bf16.
 UFORM_ACTIVATE_(gelu_erf_fast)
@@ -60,7 +68,7 @@ static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_be
 }
 
 static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
-    gemm_multiply(call, true, block_functions_bf16, activate_fast);
+    gemm_multiply(call, true, block_functions_bf16[0], activate_fast);
 }
 
 static double gemm_limit_bf16(size_t rounds) {

@@ -8,23 +8,31 @@
 
 #include "kernels/generic/gemm.h"
 
-UFORM_INLINED void block_multiply_f32(size_t rows, block_t const *block) {
-    block_multiply(rows, block, false);
+UFORM_INLINED void block_multiply_f32(size_t rows, size_t vectors, block_t const *block) {
+    block_multiply(rows, vectors, block, false);
 }
 
 #define UFORM_BLOCK_ROW_(count)                                                                                        \
     static void block_multiply_f32_##count(block_t const *block) {                                                     \
-        block_multiply_f32(count, block);                                                                              \
+        block_multiply_f32(count, 2, block);                                                                           \
+    }                                                                                                                  \
+    static void block_multiply_f32_narrow_##count(block_t const *block) {                                              \
+        block_multiply_f32(count, 1, block);                                                                           \
     }
 VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
 
-/// By number of rows, less one.
-static block_function_t const block_functions_f32[vector_block_rows_k] = {
+/// By number of rows, less one; then the narrow ones.
+static block_function_t const block_functions_f32[2][vector_block_rows_k] = {{
 #define UFORM_BLOCK_ROW_(count) block_multiply_f32_##count,
-    VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
+                                                                                 VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
 #undef UFORM_BLOCK_ROW_
-};
+                                                                             },
+    {
+#define UFORM_BLOCK_ROW_(count) block_multiply_f32_narrow_##count,
+        VECTOR_BLOCK_ROWS(UFORM_BLOCK_ROW_)
+#undef UFORM_BLOCK_ROW_
+    }};
 
 /// For outputs kept in f32.
 UFORM_ACTIVATE_(gelu)
@@ -50,7 +58,7 @@ static void gemm_pack_f32(float const *weights, size_t stride, size_t column_beg
 }
 
 static void gemm_multiply_f32(uform_gemm_call_t const *call) {
-    gemm_multiply(call, false, block_functions_f32, activate_precise);
+    gemm_multiply(call, false, block_functions_f32[0], activate_precise);
 }
 
 static double gemm_limit_f32(size_t rounds) {
