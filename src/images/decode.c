@@ -73,7 +73,7 @@ static uform_status_t reserve(uform_bytes_t *buffer, size_t bytes) {
     return uform_status_ok_k;
 }
 
-static uform_status_t check_size(uint64_t width, uint64_t height, size_t limit) {
+uform_status_t uform_decode_check_(uint64_t width, uint64_t height, size_t limit) {
     if (!width || !height)
         return uform_fail_(uform_status_malformed_k, "%llu x %llu pixels: expected at least one",
             (unsigned long long)width, (unsigned long long)height);
@@ -85,7 +85,7 @@ static uform_status_t check_size(uint64_t width, uint64_t height, size_t limit) 
 
 uform_status_t uform_decode_begin_(
     uform_decoding_t *decoding, uint64_t width, uint64_t height, unsigned orientation, size_t scratch_bytes) {
-    uform_status_t status = check_size(width, height, decoding->pixel_limit);
+    uform_status_t status = uform_decode_check_(width, height, decoding->pixel_limit);
     if (status) return status;
     bool const turned = orientation >= 2 && orientation <= 8;
     size_t picture_bytes, bytes;
@@ -152,7 +152,7 @@ static uform_status_t decode_raw(uform_image_t const *image, uform_decoding_t *d
         [uform_image_layout_rgb_k] = 3, [uform_image_layout_rgba_k] = 4, [uform_image_layout_gray_k] = 1};
     if (image->layout < 0 || (size_t)image->layout >= sizeof(channel_counts) / sizeof(channel_counts[0]))
         return uform_fail_(uform_status_invalid_argument_k, "layout: %d is none", (int)image->layout);
-    uform_status_t status = check_size(image->width, image->height, decoding->pixel_limit);
+    uform_status_t status = uform_decode_check_(image->width, image->height, decoding->pixel_limit);
     if (status) return status == uform_status_malformed_k ? uform_status_invalid_argument_k : status;
     size_t row_bytes, needed;
     if (__builtin_mul_overflow(image->width, channel_counts[image->layout], &row_bytes))

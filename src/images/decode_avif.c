@@ -57,6 +57,8 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
         status =
             uform_decode_begin_(decoding, width, height, orientation, decoding->width * decoding->height * channels_k);
     if (status) return status;
+    // From here on the picture inside is held to the limit too. In the container, libavif would call it broken.
+    if (decoding->pixel_limit < decoder->imageSizeLimit) decoder->imageSizeLimit = (uint32_t)decoding->pixel_limit;
     result = avifDecoderNextImage(decoder);
     if (result) return fail(decoder, result);
     if (image->width != width || image->height != height)
@@ -82,7 +84,6 @@ uform_status_t uform_decode_avif_(uform_decoding_t *decoding) {
     if (!decoder) return uform_fail_(uform_status_out_of_memory_k, "no memory for the decoder");
     decoder->maxThreads = 1; // the executor's threads have a picture each
     decoder->strictFlags &= ~(avifStrictFlags)(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
-    if (decoding->pixel_limit < decoder->imageSizeLimit) decoder->imageSizeLimit = (uint32_t)decoding->pixel_limit;
     uform_status_t const status = decode(decoding, decoder);
     avifDecoderDestroy(decoder);
     return status;

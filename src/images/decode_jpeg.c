@@ -30,9 +30,9 @@ typedef struct jpeg_t {
     uform_status_t status; ///< behind an escape
 } jpeg_t;
 
-/// Errors of libjpeg that mean a kind of JPEG rather than a broken one.
+/// Errors of libjpeg that mean a kind of JPEG, or a size, rather than a broken one.
 static int const unsupported_codes[] = {JERR_SOF_UNSUPPORTED, JERR_BAD_PRECISION, JERR_ARITH_NOTIMPL, JERR_NOT_COMPILED,
-    JERR_CONVERSION_NOTIMPL, JERR_CCIR601_NOTIMPL, JERR_FRACT_SAMPLE_NOTIMPL, JERR_NOTIMPL};
+    JERR_CONVERSION_NOTIMPL, JERR_CCIR601_NOTIMPL, JERR_FRACT_SAMPLE_NOTIMPL, JERR_NOTIMPL, JERR_IMAGE_TOO_BIG};
 
 static uform_status_t status_of(int code) {
     if (code == JERR_OUT_OF_MEMORY) return uform_status_out_of_memory_k;

@@ -14,6 +14,7 @@
 enum {
     sample_limit_k = 8,        ///< a pixel, used or not
     channel_limit_k = 5,       ///< CMYK and alpha
+    tile_pixels_k = 1 << 22,   ///< one may be larger than its picture, up to here
     words_bytes_k = 200,       ///< of libtiff's first complaint
     spare_bytes_k = 1 << 24,   ///< beside pixels, for tables and dictionaries
     bytes_a_pixel_limit_k = 16 ///< of one strip or tile
@@ -161,8 +162,7 @@ static uform_status_t read_header(tiff_t *tiff) {
     uint16_t extra_count = 0, *extras = NULL;
     (void)TIFFGetFieldDefaulted(codec, TIFFTAG_EXTRASAMPLES, &extra_count, &extras);
     if (tiff->samples > tiff->channels) {
-        // A fourth sample of RGB that nothing explains is alpha; one said to be nothing in particular isn't.
-        unsigned const meaning = extra_count ? extras[0] : tiff->channels == 3 ? EXTRASAMPLE_UNASSALPHA : 0;
+        unsigned const meaning = extra_count ? extras[0] : EXTRASAMPLE_UNSPECIFIED;
         tiff->premultiplied = meaning == EXTRASAMPLE_ASSOCALPHA;
         tiff->has_alpha = meaning != EXTRASAMPLE_UNSPECIFIED && tiff->channels < 4;
     }
@@ -208,9 +208,10 @@ static uform_status_t measure_blocks(tiff_t *tiff, blocks_t *blocks) {
         (void)TIFFGetFieldDefaulted(tiff->codec, TIFFTAG_ROWSPERSTRIP, &rows);
         if (rows && rows < height) height = rows;
     }
-    if (!width || !height || width > tiff->decoding->pixel_limit / height)
-        return uform_fail_(uform_status_unsupported_k, "tiles of %u x %u pixels: the limit is %zu", width, height,
-            tiff->decoding->pixel_limit);
+    size_t const limit = tiff->decoding->pixel_limit > tile_pixels_k ? tiff->decoding->pixel_limit : tile_pixels_k;
+    if (!width || !height || width > limit / height)
+        return uform_fail_(
+            uform_status_unsupported_k, "tiles of %u x %u pixels are more than the limit of %zu", width, height, limit);
     bool const apart = tiff->planes == PLANARCONFIG_SEPARATE && tiff->samples > 1;
     blocks->width = width, blocks->height = height;
     blocks->samples = apart ? 1 : tiff->samples;

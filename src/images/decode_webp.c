@@ -58,11 +58,24 @@ static uform_status_t decode_first(uform_decoding_t *decoding, WebPDemuxer const
     return status;
 }
 
+/// Checks the canvas that an extended header tells. The demuxer would call one too large a broken file.
+static uform_status_t check_canvas(uform_decoding_t const *decoding) {
+    enum { width_offset_k = 24, height_offset_k = 27, end_k = 30 };
+    uint8_t const *const bytes = decoding->bytes;
+    if (decoding->length < end_k || bytes[15] != 'X') return uform_status_ok_k;
+    // 24 bits each, one less than what is meant.
+    uint64_t const width = (uform_read_u32_(bytes + width_offset_k - 1, false) >> 8) + 1;
+    uint64_t const height = (uform_read_u32_(bytes + height_offset_k - 1, false) >> 8) + 1;
+    return uform_decode_check_(width, height, decoding->pixel_limit);
+}
+
 uform_status_t uform_decode_webp_(uform_decoding_t *decoding) {
+    uform_status_t status = check_canvas(decoding);
+    if (status) return status;
     WebPData const file = {decoding->bytes, decoding->length};
     WebPDemuxer *const demuxer = WebPDemux(&file);
     if (!demuxer) return uform_fail_(uform_status_malformed_k, "the file is truncated or its chunks are broken");
-    uform_status_t const status = decode_first(decoding, demuxer);
+    status = decode_first(decoding, demuxer);
     WebPDemuxDelete(demuxer);
     return status;
 }

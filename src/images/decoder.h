@@ -28,7 +28,10 @@ typedef struct uform_decoding_t {
     uint8_t *scratch;     ///< aligned to 64 bytes; as large as was asked for
 } uform_decoding_t;
 
-/// Checks a picture's size against the limit and only then makes room for it. Anything but 2 to 8 counts as upright.
+/// Whether a picture of this size is within the limit, and has pixels at all.
+uform_status_t uform_decode_check_(uint64_t width, uint64_t height, size_t limit);
+
+/// Checks a picture's size and only then makes room for it. Anything but 2 to 8 counts as upright.
 /// The pixels are undefined; memory of a former picture is not kept.
 uform_status_t uform_decode_begin_(
     uform_decoding_t *decoding, uint64_t width, uint64_t height, unsigned orientation, size_t scratch_bytes);

@@ -1,0 +1,76 @@
+/**
+ *  Every picture of the corpus has Pillow's pixels, or the status that its fault deserves.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "images/decode.h"
+#include "pictures/corpus.h"
+
+/// Decodes one and says what is wrong with it, if anything is.
+static bool check(picture_t const *picture, uform_bytes_t *buffer) {
+    uform_image_t const image = {.data = picture->bytes, .length = picture->length};
+    uform_decode_options_t const options = {
+        .flatten = !strcmp(picture->option, "flatten"), .ignore_orientation = !strcmp(picture->option, "stored")};
+    uform_bitmap_t bitmap;
+    uform_status_t const status = uform_decode_(&image, &options, buffer, &bitmap);
+    char found[32];
+    if (status) (void)snprintf(found, sizeof(found), "%s", uform_status_name(status));
+    else (void)snprintf(found, sizeof(found), "%zux%zu", bitmap.width, bitmap.height);
+    uint32_t const digest =
+        status ? 0 : (uint32_t)crc32(0, bitmap.pixels, (uInt)(bitmap.width * bitmap.height * 3));
+    if (status && (!*uform_last_detail() || bitmap.pixels)) print_error("%s: no detail, or pixels\n", picture->name);
+    else if (!strcmp(found, picture->expectation) && digest == picture->digest) return true;
+    print_error("%s %s: expected %s %08x, found %s %08x %s\n", picture->name, picture->option, picture->expectation,
+        picture->digest, found, digest, status ? uform_last_detail() : "");
+    return false;
+}
+
+static void pictures_are_pillows(void **state) {
+    (void)state;
+    size_t count, wrong = 0;
+    picture_t *const pictures = corpus_read(&count);
+    uform_bytes_t buffer = {NULL, 0};
+    for (size_t i = 0; i < count; ++i) wrong += !check(pictures + i, &buffer);
+    // Backwards too: nothing may be left in the buffer that another picture shows.
+    for (size_t i = count; i > 0; --i) wrong += !check(pictures + i - 1, &buffer);
+    uform_free_(buffer.memory);
+    corpus_free(pictures, count);
+    assert_int_equal(wrong, 0);
+}
+
+static void limits_stop_at_the_header(void **state) {
+    (void)state;
+    size_t count;
+    picture_t *const pictures = corpus_read(&count);
+    for (size_t i = 0; i < count; ++i) {
+        size_t width, height;
+        if (sscanf(pictures[i].expectation, "%zux%zu", &width, &height) != 2) continue;
+        uform_bytes_t buffer = {NULL, 0};
+        uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
+        uform_decode_options_t options = {.pixel_limit = width * height};
+        uform_bitmap_t bitmap;
+        assert_int_equal(uform_decode_(&image, &options, &buffer, &bitmap), uform_status_ok_k);
+        uform_free_(buffer.memory);
+        if (--options.pixel_limit == 0) continue; // which would be the default
+        buffer = (uform_bytes_t) {NULL, 0};
+        if (uform_decode_(&image, &options, &buffer, &bitmap) != uform_status_unsupported_k)
+            fail_msg("%s: not refused: %s", pictures[i].name, uform_last_detail());
+        assert_null(buffer.memory);
+        assert_non_null(strstr(uform_last_detail(), "limit"));
+    }
+    corpus_free(pictures, count);
+}
+
+int main(void) {
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(pictures_are_pillows), cmocka_unit_test(limits_stop_at_the_header)};
+    return cmocka_run_group_tests_name("pictures", tests, NULL, NULL);
+}

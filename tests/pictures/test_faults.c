@@ -1,0 +1,49 @@
+/**
+ *  Every allocation of every decoder fails once: the picture is then either refused or whole, and nothing crashes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "faults/allocation.h"
+#include "images/decode.h"
+#include "pictures/corpus.h"
+
+enum { allocation_limit_k = 400 };
+
+static void sweep(picture_t const *picture) {
+    uform_image_t const image = {.data = picture->bytes, .length = picture->length};
+    uform_decode_options_t const options = {
+        .flatten = !strcmp(picture->option, "flatten"), .ignore_orientation = !strcmp(picture->option, "stored")};
+    for (size_t nth = 1; nth < allocation_limit_k; ++nth) {
+        uform_bytes_t buffer = {NULL, 0};
+        uform_bitmap_t bitmap;
+        faults_arm(nth, false);
+        uform_status_t const status = uform_decode_(&image, &options, &buffer, &bitmap);
+        bool const failed = faults_disarm();
+        if (!status && crc32(0, bitmap.pixels, (uInt)(bitmap.width * bitmap.height * 3)) != picture->digest)
+            fail_msg("%s: other pixels after allocation %zu failed", picture->name, nth);
+        if (status && !*uform_last_detail()) fail_msg("%s: no detail", picture->name);
+        uform_free_(buffer.memory);
+        if (!failed) return;
+    }
+}
+
+static void allocations_may_fail(void **state) {
+    (void)state;
+    size_t count;
+    picture_t *const pictures = corpus_read(&count);
+    for (size_t i = 0; i < count; ++i) sweep(pictures + i);
+    corpus_free(pictures, count);
+}
+
+int main(void) {
+    struct CMUnitTest const tests[] = {cmocka_unit_test(allocations_may_fail)};
+    return cmocka_run_group_tests_name("picture_faults", tests, NULL, NULL);
+}
