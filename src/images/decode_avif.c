@@ -1,10 +1,15 @@
 /**
  *  AVIF through libavif: a picture, or the first of a sequence. Which way up it is, the container's rotation and mirror tell;
  *  EXIF does not, as the format wants it. The clean aperture is passed over, as by Pillow.
+ *
+ *  Of the AV1 decoders that libavif may have been built with, dav1d is the fastest, but writes to standard error what is wrong
+ *  with a file, and libavif keeps its logger out of reach. So others come first. They have no limit to a frame's size, which is why
+ *  the data is looked at when libavif fetches it.
  */
 #include <avif/avif.h>
 #include <string.h>
 
+#include "images/av1.h"
 #include "images/decoder.h"
 
 enum { channels_k = 4 };
@@ -12,7 +17,42 @@ enum { channels_k = 4 };
 /// Rotation in quarters to the left, then a mirror: EXIF's orientation by [quarters][none, top to bottom, left to right].
 static uint8_t const orientations[4][3] = {{1, 4, 2}, {8, 5, 7}, {3, 2, 4}, {6, 7, 5}};
 
+/// The file, as libavif reads it.
+typedef struct source_t {
+    avifIO io;
+    uform_decoding_t *decoding;
+    bool only_pictures;    ///< whatever is read has to be AV1 data
+    uform_status_t status; ///< why a read was refused
+} source_t;
+
+static avifResult read_source(avifIO *io, uint32_t flags, uint64_t offset, size_t size, avifROData *out) {
+    (void)flags;
+    source_t *const source = io->data;
+    size_t const length = source->decoding->length;
+    if (offset > length) return AVIF_RESULT_IO_ERROR;
+    size_t const left = length - (size_t)offset;
+    *out = (avifROData){source->decoding->bytes + offset, size < left ? size : left};
+    // Before, too, data may be read and kept; what isn't AV1 does not look like it.
+    uint64_t width, height;
+    if (!uform_av1_size_(out->data, out->size, &width, &height)) {
+        if (!source->only_pictures || out->size < size) return AVIF_RESULT_OK;
+        source->status = uform_fail_(uform_status_malformed_k, "expected AV1 data with a sequence header, found none");
+        return AVIF_RESULT_IO_ERROR;
+    }
+    source->status = uform_decode_check_(width, height, source->decoding->pixel_limit);
+    return source->status ? AVIF_RESULT_IO_ERROR : AVIF_RESULT_OK;
+}
+
+static avifCodecChoice choose_codec(void) {
+    static avifCodecChoice const choices[] = {AVIF_CODEC_CHOICE_AOM, AVIF_CODEC_CHOICE_LIBGAV1};
+    for (size_t i = 0; i < sizeof(choices) / sizeof(choices[0]); ++i)
+        if (avifCodecName(choices[i], AVIF_CODEC_FLAG_CAN_DECODE)) return choices[i];
+    return AVIF_CODEC_CHOICE_AUTO;
+}
+
 static uform_status_t fail(avifDecoder const *decoder, avifResult result) {
+    source_t const *const source = decoder->io->data;
+    if (source->status) return source->status;
     static struct {
         avifResult result;
         uform_status_t status;
@@ -46,8 +86,7 @@ static unsigned read_orientation(avifImage const *image) {
 }
 
 static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
-    avifResult result = avifDecoderSetIOMemory(decoder, decoding->bytes, decoding->length);
-    if (!result) result = avifDecoderParse(decoder);
+    avifResult result = avifDecoderParse(decoder);
     if (result) return fail(decoder, result);
     avifImage const *const image = decoder->image;
     uint32_t const width = image->width, height = image->height;
@@ -59,6 +98,7 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
     if (status) return status;
     // From here on the picture inside is held to the limit too. In the container, libavif would call it broken.
     if (decoding->pixel_limit < decoder->imageSizeLimit) decoder->imageSizeLimit = (uint32_t)decoding->pixel_limit;
+    ((source_t *)decoder->io->data)->only_pictures = true;
     result = avifDecoderNextImage(decoder);
     if (result) return fail(decoder, result);
     if (image->width != width || image->height != height)
@@ -82,6 +122,10 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
 uform_status_t uform_decode_avif_(uform_decoding_t *decoding) {
     avifDecoder *const decoder = avifDecoderCreate();
     if (!decoder) return uform_fail_(uform_status_out_of_memory_k, "no memory for the decoder");
+    source_t source = {.decoding = decoding};
+    source.io = (avifIO){.read = read_source, .sizeHint = decoding->length, .persistent = AVIF_TRUE, .data = &source};
+    avifDecoderSetIO(decoder, &source.io);
+    decoder->codecChoice = choose_codec();
     decoder->maxThreads = 1; // the executor's threads have a picture each
     decoder->strictFlags &= ~(avifStrictFlags)(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
     uform_status_t const status = decode(decoding, decoder);

@@ -107,16 +107,20 @@ static uform_status_t read_header(png_t *png) {
     return uform_status_ok_k;
 }
 
-/// Inflates what may be an orientation's text, as far as it fits.
-static piece_t inflate_text(piece_t packed, uint8_t *memory, size_t capacity) {
-    z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed.bytes, .avail_in = (uInt)packed.length};
-    if (inflateInit(&stream) != Z_OK) return (piece_t){NULL, 0};
+/// Inflates what may be an orientation's text, as far as it is sound and fits: the text becomes what it was packed from.
+/// Only a lack of memory fails.
+static uform_status_t inflate_text(piece_t *text, uint8_t *memory) {
+    z_stream stream = {.next_in = (Bytef *)(uintptr_t)text->bytes, .avail_in = (uInt)text->length};
     stream.next_out = memory;
-    stream.avail_out = (uInt)capacity;
-    (void)inflate(&stream, Z_FINISH);
-    size_t const length = capacity - stream.avail_out;
-    (void)inflateEnd(&stream);
-    return (piece_t){memory, length};
+    stream.avail_out = text_limit_k;
+    int error = inflateInit(&stream);
+    if (!error) {
+        error = inflate(&stream, Z_FINISH);
+        (void)inflateEnd(&stream);
+    }
+    if (error == Z_MEM_ERROR) return uform_fail_(uform_status_out_of_memory_k, "no memory for metadata");
+    *text = (piece_t){memory, text_limit_k - stream.avail_out};
+    return uform_status_ok_k;
 }
 
 /// What follows a text chunk's keyword, or nothing where the keyword is another.
@@ -126,17 +130,11 @@ static piece_t after_keyword(piece_t content, char const *keyword) {
     return (piece_t){content.bytes + bytes, content.length - bytes};
 }
 
-/// The text of an international chunk behind its keyword: a flag, a method, a language and a translation come first.
-static piece_t international_text(piece_t rest, uint8_t *memory, size_t capacity) {
-    if (rest.length < 2) return (piece_t){NULL, 0};
-    bool const packed = rest.bytes[0];
-    rest.bytes += 2, rest.length -= 2;
-    for (unsigned i = 0; i < 2; ++i) {
-        uint8_t const *const end = rest.length ? memchr(rest.bytes, 0, rest.length) : NULL;
-        if (!end) return (piece_t){NULL, 0};
-        rest.length -= (size_t)(end + 1 - rest.bytes), rest.bytes = end + 1;
-    }
-    return packed ? inflate_text(rest, memory, capacity) : rest;
+/// What follows the next byte of this value, or nothing.
+static piece_t after_byte(piece_t text, int byte) {
+    uint8_t const *const found = text.length ? memchr(text.bytes, byte, text.length) : NULL;
+    if (!found) return (piece_t){NULL, 0};
+    return (piece_t){found + 1, text.length - (size_t)(found + 1 - text.bytes)};
 }
 
 static int digit_of(uint8_t byte) {
@@ -148,11 +146,7 @@ static int digit_of(uint8_t byte) {
 /// EXIF data in hexadecimal digits, as ImageMagick wrote it before there was a chunk for it: three lines come first.
 /// The bytes replace the digits in `memory`.
 static piece_t hexadecimal_exif(piece_t text, uint8_t *memory) {
-    for (unsigned line = 0; line < 3; ++line) {
-        uint8_t const *const end = text.length ? memchr(text.bytes, '\n', text.length) : NULL;
-        if (!end) return (piece_t){NULL, 0};
-        text.length -= (size_t)(end + 1 - text.bytes), text.bytes = end + 1;
-    }
+    for (unsigned line = 0; line < 3; ++line) text = after_byte(text, '\n');
     size_t used = 0;
     int upper = -1;
     for (size_t i = 0; i < text.length; ++i) {
@@ -164,24 +158,45 @@ static piece_t hexadecimal_exif(piece_t text, uint8_t *memory) {
     return (piece_t){memory, used};
 }
 
-/// Metadata may stand before and behind the pixels. `memory` [2, text_limit_k] holds what had to be unpacked.
-static unsigned read_orientation(uform_decoding_t const *decoding, uint8_t *memory) {
+/// EXIF data out of a text chunk, packed or not; nothing where the chunk holds something else.
+static uform_status_t read_profile(chunk_t const *chunk, uint8_t *memory, piece_t *exif) {
+    bool const packed = is_type(chunk, "zTXt");
+    piece_t text = after_keyword(chunk->content, "Raw profile type exif");
+    if (!text.length || !(packed || is_type(chunk, "tEXt"))) return uform_status_ok_k;
+    if (packed) {
+        ++text.bytes, --text.length; // the method
+        uform_status_t const status = inflate_text(&text, memory);
+        if (status) return status;
+    }
+    *exif = hexadecimal_exif(text, memory);
+    return uform_status_ok_k;
+}
+
+/// XMP out of an international text chunk, where a flag, a method, a language and a translation come before the text.
+static uform_status_t read_xmp(chunk_t const *chunk, uint8_t *memory, piece_t *xmp) {
+    piece_t text = after_keyword(chunk->content, "XML:com.adobe.xmp");
+    if (text.length < 2 || !is_type(chunk, "iTXt")) return uform_status_ok_k;
+    bool const packed = text.bytes[0];
+    *xmp = after_byte(after_byte((piece_t){text.bytes + 2, text.length - 2}, 0), 0);
+    return packed ? inflate_text(xmp, memory) : uform_status_ok_k;
+}
+
+/// Metadata may stand before and behind the pixels. Of texts the first counts, so that none is unpacked but one of each kind, to
+/// `memory` [2, text_limit_k].
+static uform_status_t read_orientation(uform_decoding_t const *decoding, uint8_t *memory, unsigned *orientation) {
     piece_t exif = {NULL, 0}, profile = {NULL, 0}, xmp = {NULL, 0};
     chunk_t chunk;
-    for (size_t offset = signature_bytes_k; read_chunk(decoding, offset, &chunk); offset = chunk.next) {
+    uform_status_t status = uform_status_ok_k;
+    for (size_t offset = signature_bytes_k; read_chunk(decoding, offset, &chunk) && !status; offset = chunk.next) {
         if (is_type(&chunk, "IEND") || !chunk.whole) break;
         if (is_type(&chunk, "eXIf")) exif = chunk.content;
         if (chunk.content.length > text_limit_k) continue;
-        piece_t rest = after_keyword(chunk.content, "Raw profile type exif");
-        if (is_type(&chunk, "zTXt") && rest.length > 1)
-            rest = inflate_text((piece_t){rest.bytes + 1, rest.length - 1}, memory, text_limit_k);
-        else if (!is_type(&chunk, "tEXt")) rest.length = 0;
-        if (rest.length) profile = hexadecimal_exif(rest, memory);
-        rest = after_keyword(chunk.content, "XML:com.adobe.xmp");
-        if (is_type(&chunk, "iTXt") && rest.length) xmp = international_text(rest, memory + text_limit_k, text_limit_k);
+        if (!profile.bytes) status = read_profile(&chunk, memory, &profile);
+        if (!status && !xmp.bytes) status = read_xmp(&chunk, memory + text_limit_k, &xmp);
     }
     if (!exif.bytes) exif = profile;
-    return uform_orientation_(exif.bytes, exif.length, xmp.bytes, xmp.length);
+    *orientation = uform_orientation_(exif.bytes, exif.length, xmp.bytes, xmp.length);
+    return status;
 }
 
 /// Whether some chunk could hold an orientation that has to be unpacked.
@@ -319,8 +334,9 @@ uform_status_t uform_decode_png_(uform_decoding_t *decoding) {
     size_t const text_bytes = with_texts ? 2 * (size_t)text_limit_k : 0;
     status = uform_decode_begin_(decoding, width, height, 1, scratch_bytes > text_bytes ? scratch_bytes : text_bytes);
     if (status) return status;
-    unsigned const orientation = decoding->ignore_orientation ? 1 : read_orientation(decoding, decoding->scratch);
-    if (orientation != 1) status = uform_decode_begin_(decoding, width, height, orientation, scratch_bytes);
+    unsigned orientation = 1;
+    if (!decoding->ignore_orientation) status = read_orientation(decoding, decoding->scratch, &orientation);
+    if (!status && orientation != 1) status = uform_decode_begin_(decoding, width, height, orientation, scratch_bytes);
     if (status) return status;
 
     spng_ctx *const codec = spng_ctx_new(0);

@@ -13,7 +13,7 @@ enum { pixel_limit_k = 1 << 20 }; ///< small enough that no input takes long
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size) {
-    static volatile unsigned sink;
+    static unsigned volatile sink;
     unsigned const choice = size ? data[size - 1] : 0; // which bits nothing else depends on in most formats
     uform_image_t const image = {.data = data, .length = size};
     uform_decode_options_t const options = {

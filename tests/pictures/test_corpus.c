@@ -24,8 +24,7 @@ static bool check(picture_t const *picture, uform_bytes_t *buffer) {
     char found[32];
     if (status) (void)snprintf(found, sizeof(found), "%s", uform_status_name(status));
     else (void)snprintf(found, sizeof(found), "%zux%zu", bitmap.width, bitmap.height);
-    uint32_t const digest =
-        status ? 0 : (uint32_t)crc32(0, bitmap.pixels, (uInt)(bitmap.width * bitmap.height * 3));
+    uint32_t const digest = status ? 0 : (uint32_t)crc32(0, bitmap.pixels, (uInt)(bitmap.width * bitmap.height * 3));
     if (status && (!*uform_last_detail() || bitmap.pixels)) print_error("%s: no detail, or pixels\n", picture->name);
     else if (!strcmp(found, picture->expectation) && digest == picture->digest) return true;
     print_error("%s %s: expected %s %08x, found %s %08x %s\n", picture->name, picture->option, picture->expectation,
@@ -60,7 +59,7 @@ static void limits_stop_at_the_header(void **state) {
         assert_int_equal(uform_decode_(&image, &options, &buffer, &bitmap), uform_status_ok_k);
         uform_free_(buffer.memory);
         if (--options.pixel_limit == 0) continue; // which would be the default
-        buffer = (uform_bytes_t) {NULL, 0};
+        buffer = (uform_bytes_t){NULL, 0};
         if (uform_decode_(&image, &options, &buffer, &bitmap) != uform_status_unsupported_k)
             fail_msg("%s: not refused: %s", pictures[i].name, uform_last_detail());
         assert_null(buffer.memory);

@@ -70,31 +70,35 @@ static void wrong_arguments_are_refused(void **state) {
     static uint8_t const bytes[24] = {0};
     uform_image_layout_t const rgb = uform_image_layout_rgb_k;
     uform_status_t const wrong = uform_status_invalid_argument_k;
-    refused((uform_image_t) {NULL, 4, uform_image_layout_file_k, 0, 0, 0}, 0, wrong, "data: null");
-    refused((uform_image_t) {bytes, 24, (uform_image_layout_t)4, 2, 2, 0}, 0, wrong, "layout: 4");
-    refused((uform_image_t) {bytes, 24, rgb, 0, 2, 0}, 0, wrong, "0 x 2 pixels");
-    refused((uform_image_t) {bytes, 24, rgb, 2, 0, 0}, 0, wrong, "2 x 0 pixels");
-    refused((uform_image_t) {bytes, 24, rgb, 3, 3, 0}, 0, wrong, "more than 24 bytes");
-    refused((uform_image_t) {bytes, 24, rgb, 2, 2, 5}, 0, wrong, "stride_bytes: rows take 6, found 5");
-    refused((uform_image_t) {bytes, 24, rgb, 2, 2, SIZE_MAX}, 0, wrong, "more than 24 bytes");
-    refused((uform_image_t) {bytes, 24, rgb, SIZE_MAX, SIZE_MAX, 0}, 0, uform_status_unsupported_k, "limit");
-    refused((uform_image_t) {bytes, 24, rgb, SIZE_MAX, 1, 0}, SIZE_MAX, wrong, "width");
-    refused((uform_image_t) {bytes, 24, rgb, 2, 2, 0}, 3, uform_status_unsupported_k, "limit of 3");
+    refused((uform_image_t){NULL, 4, uform_image_layout_file_k, 0, 0, 0}, 0, wrong, "data: null");
+    refused((uform_image_t){bytes, 24, (uform_image_layout_t)4, 2, 2, 0}, 0, wrong, "layout: 4");
+    refused((uform_image_t){bytes, 24, rgb, 0, 2, 0}, 0, wrong, "0 x 2 pixels");
+    refused((uform_image_t){bytes, 24, rgb, 2, 0, 0}, 0, wrong, "2 x 0 pixels");
+    refused((uform_image_t){bytes, 24, rgb, 3, 3, 0}, 0, wrong, "more than 24 bytes");
+    refused((uform_image_t){bytes, 24, rgb, 2, 2, 5}, 0, wrong, "stride_bytes: rows take 6, found 5");
+    refused((uform_image_t){bytes, 24, rgb, 2, 2, SIZE_MAX}, 0, wrong, "more than 24 bytes");
+    refused((uform_image_t){bytes, 24, rgb, SIZE_MAX, SIZE_MAX, 0}, 0, uform_status_unsupported_k, "limit");
+    refused((uform_image_t){bytes, 24, rgb, SIZE_MAX, 1, 0}, SIZE_MAX, wrong, "width");
+    refused((uform_image_t){bytes, 24, rgb, 2, 2, 0}, 3, uform_status_unsupported_k, "limit of 3");
 }
 
 static void other_files_are_named(void **state) {
     (void)state;
-#define FILE_OF(text) ((uform_image_t) {text, sizeof(text) - 1, uform_image_layout_file_k, 0, 0, 0})
+#define FILE_OF(text) ((uform_image_t){text, sizeof(text) - 1, uform_image_layout_file_k, 0, 0, 0})
     uform_status_t const malformed = uform_status_malformed_k, unsupported = uform_status_unsupported_k;
     refused(FILE_OF(""), 0, malformed, "found no byte");
     refused(FILE_OF("<!DOCTYPE html>"), 0, malformed, "found 15 bytes that begin with \"<!DOCTYPE ht\"");
     refused(FILE_OF("\1\2"), 0, malformed, "\\x01\\x02");
     refused(FILE_OF("%PDF-1.7"), 0, unsupported, "found PDF");
-    refused(FILE_OF("\0\0\0\x20" "ftypheix"), 0, unsupported, "found HEIC");
+    refused(FILE_OF("\0\0\0\x20"
+                    "ftypheix"),
+        0, unsupported, "found HEIC");
     refused(FILE_OF("\xFF\xD8\xFF"), 0, malformed, "JPEG: ");
     refused(FILE_OF("\x89PNG\r\n\x1A\n"), 0, malformed, "PNG: ");
     refused(FILE_OF("RIFF\4\0\0\0WEBPVP8 "), 0, malformed, "WebP: ");
-    refused(FILE_OF("\0\0\0\x20" "ftypavif"), 0, malformed, "AVIF: ");
+    refused(FILE_OF("\0\0\0\x20"
+                    "ftypavif"),
+        0, malformed, "AVIF: ");
     refused(FILE_OF("GIF89a"), 0, malformed, "GIF: ");
     refused(FILE_OF("BM"), 0, malformed, "BMP: ");
     refused(FILE_OF("II*\0"), 0, malformed, "TIFF: ");
