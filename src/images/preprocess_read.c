@@ -395,12 +395,12 @@ static uform_status_t settle(uform_json_t const *object, draft_t *draft, uform_p
         return refuse(draft->where, "resample", "a filter of torch's (0 to 3)", find(object, "resample"));
     if (tensor && !draft->rescale && (draft->resize || draft->normalize))
         return refuse(draft->where, "do_rescale", "true for this image processor", find(object, "do_rescale"));
-    if (draft->family == family_patches_k) draft->crop = draft->pad = false;
-    if (tensor) draft->pad = false;
-    uform_status_t const status = settle_size(object, draft, preprocessor);
-    if (status != uform_status_ok_k) return status;
     if (draft->crop && !draft->crop_height)
         return refuse(draft->where, "crop_size", "height and width beside do_center_crop", find(object, "crop_size"));
+    if (draft->family == family_patches_k) draft->crop = false;
+    if (draft->family != family_common_k && draft->family != family_clip_k) draft->pad = false;
+    uform_status_t const status = settle_size(object, draft, preprocessor);
+    if (status != uform_status_ok_k) return status;
     preprocessor->arithmetic = tensor         ? uform_arithmetic_tensor_k
                                : draft->torch ? uform_arithmetic_torch_k
                                               : uform_arithmetic_pillow_k;
