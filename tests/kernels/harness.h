@@ -78,6 +78,7 @@ void check_gemm(subject_t const *subject, precision_t precision);
 void check_attention(subject_t const *subject, precision_t precision);
 void check_rows(subject_t const *subject, precision_t precision);
 void check_activations(subject_t const *subject, precision_t precision);
+void check_resample(subject_t const *subject, precision_t precision); ///< which has no precisions
 
 /// Times the same calls and prints their rates and shares of the class's limit; `token` NULL for all classes, `part` NULL
 /// for all lines, else those that contain it.

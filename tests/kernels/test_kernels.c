@@ -38,6 +38,7 @@ static struct {
     {"attention_bf16", check_attention, precision_bf16_k, offsetof(uform_kernels_t, attention_bf16)},
     {"rows_f32", check_rows, precision_f32_k, offsetof(uform_kernels_t, rows_f32)},
     {"rows_bf16", check_rows, precision_bf16_k, offsetof(uform_kernels_t, rows_bf16)},
+    {"resample", check_resample, precision_f32_k, offsetof(uform_kernels_t, resample)},
 };
 
 #define UFORM_CLASS(token, ...) uform_cpu_class_##token##_k,
