@@ -201,12 +201,12 @@ static uform_status_t read_size_object(
         uform_status_t const status = read_edge(size, where, members[i].key, uform_json_optional_k, members[i].edge);
         if (status != uform_status_ok_k) return status;
     }
-    bool const exact = sizes->height && sizes->width, shortest = sizes->shortest_edge != 0;
+    bool const exact = sizes->height && sizes->width;
     bool const inside = sizes->max_height && sizes->max_width;
     bool const any_exact = sizes->height || sizes->width, any_inside = sizes->max_height || sizes->max_width;
     bool const edges = sizes->shortest_edge || sizes->longest_edge;
     bool const one_kind = any_exact + any_inside + edges == 1;
-    if (one_kind && (exact || shortest || inside)) return uform_status_ok_k;
+    if (one_kind && (exact || edges || inside)) return uform_status_ok_k;
     return refuse(draft->where, key,
         "height and width, shortest_edge and perhaps longest_edge, or max_height and max_width", size);
 }
