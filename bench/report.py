@@ -92,6 +92,29 @@ def executors(measured):
     return parts
 
 
+def pictures(measured):
+    """What `bench/pictures.py` added."""
+    machine = measured["machine"]
+    parts = ["## Pictures", f"By `bench/pictures.py`, on {measured['date']} on {machine['processor']} ({machine['cores']} cores): JPEG bytes to unit "
+             f"vectors on one core, medians of {measured['repeats']} rounds in which the engines took turns. The peers decode with Pillow, prepare "
+             "with the transformers image processor and take batches of 32. The tower alone is UForm on raw pixels of the model's own size; its "
+             "share is of what one core can multiply at most."]
+    for model in measured["models"]:
+        engines, rows = model["engines"], []
+        for name in sorted(engines, key=lambda name: -engines[name]["images_per_second"]):
+            engine = engines[name]
+            faster, tower = engine.get("uform_is_faster", {}), engine.get("tower")
+            rows.append([f"**{name}**" if name.startswith("UForm") else name, number(engine["images_per_second"]),
+                         f"{engine['smallest_cosine']:.5f}" if "smallest_cosine" in engine else "",
+                         f"{number(tower['images_per_second'])} ({tower['share_of_limit'] * 100:.0f} %)" if tower else "",
+                         f"{faster['UForm bf16']:.1f}x" if "UForm bf16" in faster else "",
+                         f"{faster['UForm f32']:.1f}x" if "UForm f32" in faster else ""])
+        parts += [f"### {model['title']}", f"{model['images']} pictures of 640x480, {model['bytes'] / model['images'] / 1000:.0f} kB each.",
+                  table(["engine", "images/s", "smallest cosine to torch f32", "tower alone, images/s", "UForm bf16 is faster by",
+                         "UForm f32 is faster by"], rows)]
+    return parts + [f"Left out: {name} ({reason})." for name, reason in measured["skipped"].items()]
+
+
 def markdown(results):
     machine = results["machine"]
     parts = [
@@ -120,6 +143,8 @@ def markdown(results):
     if "more" in results:
         more = results["more"]
         parts += [f"# The same on other texts\n\nMeasured on {more['date']} with\n\n    {more['command']}"] + scenario_parts(more["scenarios"])
+    if "pictures" in results:
+        parts += pictures(results["pictures"])
     if "executors" in results:
         parts += executors(results["executors"])
     for name, reason in results["skipped"].items():

@@ -52,12 +52,14 @@ def note(text):
 class Worker:
     """An engine in a process of its own, kept on the first cores, that answers every command with one line of JSON."""
 
+    peers = "peers.py"  # who serves the engines that aren't UForm
+
     def __init__(self, name, threads, options):
         self.name = name
         if name.startswith("UForm"):
             arguments = [os.path.join(options.build, "uform_throughput"), options.model, name.split()[1].rstrip(","), str(threads)]
         else:
-            arguments = [options.python, os.path.join(HERE, "peers.py"), name, options.model, str(threads), options.work]
+            arguments = [options.python, os.path.join(HERE, self.peers), name, options.model, str(threads), options.work]
         cores = sorted(os.sched_getaffinity(0))[:threads]
         if len(cores) < threads:
             raise RuntimeError(f"{threads} threads want as many cores")

@@ -7,7 +7,9 @@
  *  It says {"ready": ...} once the first vector is there, then answers every command with one line of JSON:
  *
  *      texts BATCH FILE    reads one text a line and encodes them once; BATCH texts a call, zero for all in one call
- *      run TIMES           encodes all texts so many times, tokenizing included
+ *      run TIMES           encodes all texts or images so many times, tokenizing or decoding included
+ *      images BATCH FILE   reads the images whose paths FILE lists, one a line, into memory and encodes them once
+ *      raw BATCH COUNT WIDTH HEIGHT   makes so many raw pictures: at the model's own size, its tower and nothing else
  *      limit SECONDS       what this core can multiply at most
  *      rows FILE           writes the vectors of the last run, f32, [texts, dimensions]
  */
@@ -22,8 +24,9 @@ typedef struct state_t {
     uform_model_t model;
     uform_executor_t executor;
     uform_model_description_t description;
-    char *file;          // the texts' bytes
-    uform_text_t *texts; // [count], into `file`
+    char *file;            // the texts' bytes, or all images'
+    uform_text_t *texts;   // [count], into `file`; null for images
+    uform_image_t *images; // [count], into `file`; null for texts
     size_t count, batch;
     float *rows; // [count, dimensions]
 } state_t;
@@ -64,19 +67,25 @@ static size_t encode(state_t *state) {
     for (size_t begin = 0; begin < state->count; begin += step) {
         size_t const count = state->count - begin < step ? state->count - begin : step;
         uform_encode_report_t report = {.size = sizeof(report)};
-        check(uform_encode_texts(state->model, state->executor, state->texts + begin, count, NULL,
-                  state->rows + begin * width, 0, &report),
+        float *rows = state->rows + begin * width;
+        check(state->texts ? uform_encode_texts(state->model, state->executor, state->texts + begin, count, NULL, rows, 0, &report)
+                           : uform_encode_images(state->model, state->executor, state->images + begin, count, NULL, rows, 0, &report),
             "encoding");
         token_count += report.token_count;
     }
     return token_count;
 }
 
+static void forget(state_t *state) {
+    free(state->file), free(state->texts), free(state->images), free(state->rows);
+    state->file = NULL, state->texts = NULL, state->images = NULL, state->rows = NULL, state->count = 0;
+}
+
 static void use_texts(state_t *state, size_t batch, char const *path) {
-    free(state->file), free(state->texts), free(state->rows);
+    forget(state);
     size_t length = 0;
     state->file = read_file(path, &length);
-    state->count = 0, state->batch = batch;
+    state->batch = batch;
     for (size_t i = 0; i < length; ++i) state->count += state->file[i] == '\n';
     require(state->count > 0, "no texts");
     state->texts = calloc(state->count, sizeof(uform_text_t));
@@ -92,8 +101,54 @@ static void use_texts(state_t *state, size_t batch, char const *path) {
     printf("{\"texts\": %zu, \"tokens\": %zu}\n", state->count, token_count);
 }
 
+static void begin_images(state_t *state, size_t batch, size_t count) {
+    require(count > 0, "no images");
+    state->images = calloc(count, sizeof(uform_image_t));
+    state->rows = calloc(count * state->description.dimensions, sizeof(float));
+    require(state->images && state->rows, "out of memory");
+    state->count = count, state->batch = batch;
+}
+
+static void use_images(state_t *state, size_t batch, char const *path) {
+    forget(state);
+    size_t length = 0, count = 0, total = 0;
+    char *list = read_file(path, &length);
+    for (size_t i = 0; i < length; ++i) count += list[i] == '\n';
+    begin_images(state, batch, count);
+    char *line = list;
+    for (size_t i = 0; i < count; ++i) {
+        char *end = strchr(line, '\n');
+        *end = 0;
+        char *bytes = read_file(line, &length);
+        state->file = realloc(state->file, total + length);
+        require(state->file != NULL, "out of memory");
+        memcpy(state->file + total, bytes, length);
+        state->images[i].length = length, total += length, line = end + 1;
+        free(bytes);
+    }
+    char const *place = state->file;
+    for (size_t i = 0; i < count; place += state->images[i++].length) state->images[i].data = place;
+    free(list);
+    encode(state); // the warm-up
+    printf("{\"images\": %zu, \"bytes\": %zu}\n", count, total);
+}
+
+static void use_raw(state_t *state, size_t batch, size_t count, size_t width, size_t height) {
+    forget(state);
+    begin_images(state, batch, count);
+    size_t const bytes = width * height * 3;
+    state->file = malloc(count * bytes);
+    require(state->file != NULL, "out of memory");
+    unsigned noise = 1;
+    for (size_t i = 0; i < count * bytes; ++i) noise = noise * 1664525u + 1013904223u, state->file[i] = (char)(noise >> 24);
+    for (size_t i = 0; i < count; ++i)
+        state->images[i] = (uform_image_t){state->file + i * bytes, bytes, uform_image_layout_rgb_k, width, height, 0};
+    encode(state); // the warm-up
+    printf("{\"images\": %zu, \"bytes\": %zu}\n", count, count * bytes);
+}
+
 static void run(state_t *state, size_t times) {
-    require(state->count > 0, "no texts yet");
+    require(state->count > 0, "no texts or images yet");
     double const start = now();
     for (size_t i = 0; i < times; ++i) encode(state);
     printf("{\"seconds\": %.6f}\n", now() - start);
@@ -122,14 +177,15 @@ static void load(state_t *state, char const *directory, char const *precision, s
     check(uform_model_describe(state->model, &state->description), "model");
     float *first = calloc(state->description.dimensions, sizeof(float));
     require(first != NULL, "out of memory");
-    check(uform_encode_texts(state->model, state->executor, &(uform_text_t){"hello", 5}, 1, NULL, first, 0, NULL),
-        "hello");
+    if (state->description.encodes_texts)
+        check(uform_encode_texts(state->model, state->executor, &(uform_text_t){"hello", 5}, 1, NULL, first, 0, NULL),
+            "hello");
     double const seconds = now() - start;
     free(first);
     printf("{\"ready\": \"uform %s\", \"load_seconds\": %.6f, \"class\": \"%s\", \"flops_per_token\": %.6g, "
-           "\"weights_bytes\": %zu}\n",
+           "\"flops_per_image\": %.6g, \"weights_bytes\": %zu}\n",
         uform_version(), seconds, uform_cpu_class_name(state->description.cpu_class),
-        state->description.flops_per_token, state->description.weights_bytes);
+        state->description.flops_per_token, state->description.flops_per_image, state->description.weights_bytes);
 }
 
 int main(int argument_count, char **arguments) {
@@ -150,9 +206,16 @@ int main(int argument_count, char **arguments) {
         else if (!strncmp(line, "texts ", 6)) {
             size_t const batch = strtoul(line + 6, &rest, 10);
             use_texts(&state, batch, rest + (*rest == ' '));
+        } else if (!strncmp(line, "images ", 7)) {
+            size_t const batch = strtoul(line + 7, &rest, 10);
+            use_images(&state, batch, rest + (*rest == ' '));
+        } else if (!strncmp(line, "raw ", 4)) {
+            size_t const batch = strtoul(line + 4, &rest, 10), count = strtoul(rest, &rest, 10);
+            size_t const width = strtoul(rest, &rest, 10), height = strtoul(rest, &rest, 10);
+            use_raw(&state, batch, count, width, height);
         } else require(0, "unknown command");
     }
-    free(state.file), free(state.texts), free(state.rows);
+    forget(&state);
     uform_model_free(state.model);
     uform_executor_free(state.executor);
     return 0;
