@@ -60,3 +60,18 @@ void print_plain_(char const *words) {
     fputs(copy ? copy : "?", stdout);
     free(copy);
 }
+
+void print_json_(FILE *stream, char const *words) {
+    putc('"', stream);
+    for (char const *read = words; *read;) {
+        uint32_t point = 0;
+        unsigned char const byte = (unsigned char)*read;
+        size_t const length = decode((unsigned char const *)read, &point);
+        if (!length) fprintf(stream, "\\udc%02x", byte);
+        else if (byte == '"' || byte == '\\') fprintf(stream, "\\%c", byte);
+        else if (byte < 0x20 || byte == 0x7F) fprintf(stream, "\\u%04x", byte);
+        else fwrite(read, 1, length, stream);
+        read += length ? length : 1;
+    }
+    putc('"', stream);
+}

@@ -1,0 +1,110 @@
+/**
+ *  The temporary file stands in the same folder, since a file can only be renamed within a file system.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "paths.h"
+#include "progress.h"
+#include "replace.h"
+
+enum { signature_bytes_k = 32 };
+
+static bool fail(replacement_t *replacement, char const *problem) {
+    if (!replacement->failed) message_("--%s: %s: %s", replacement->option, replacement->path, problem);
+    replacement->failed = true;
+    return false;
+}
+
+/// Whether the file that stands there may go.
+static bool may_replace(replacement_t *replacement, char const *signature) {
+    struct stat facts;
+    if (stat(replacement->path, &facts) != 0) return errno == ENOENT || fail(replacement, strerror(errno));
+    if (!S_ISREG(facts.st_mode)) return fail(replacement, "expected a file");
+    if (facts.st_size == 0) return true;
+    char found[signature_bytes_k] = "";
+    FILE *const file = fopen(replacement->path, "rb");
+    if (!file) return fail(replacement, strerror(errno));
+    size_t const length = fread(found, 1, sizeof(found), file);
+    fclose(file);
+    size_t const wanted = strlen(signature);
+    if (length >= wanted && strncasecmp(found, signature, wanted) == 0) return true;
+    return fail(replacement, "exists and isn't a file that this command wrote; remove it first");
+}
+
+/// An unused name in the same folder, with the permissions a new file gets.
+static bool open_temporary(replacement_t *replacement) {
+    size_t const length = strlen(replacement->path);
+    replacement->temporary = malloc(length + 8);
+    if (!replacement->temporary) return fail(replacement, strerror(ENOMEM));
+    memcpy(replacement->temporary, replacement->path, length);
+    memcpy(replacement->temporary + length, ".XXXXXX", 8);
+    int const descriptor = mkstemp(replacement->temporary);
+    if (descriptor < 0) {
+        free(replacement->temporary);
+        replacement->temporary = NULL;
+        return fail(replacement, strerror(errno));
+    }
+    mode_t const mask = umask(0);
+    umask(mask);
+    fchmod(descriptor, 0666 & ~mask);
+    replacement->stream = fdopen(descriptor, "wb");
+    if (replacement->stream) return true;
+    close(descriptor);
+    return fail(replacement, strerror(errno));
+}
+
+bool replace_open_(replacement_t *replacement, char const *option, char const *path, char const *signature) {
+    memset(replacement, 0, sizeof(*replacement));
+    replacement->option = option;
+    // Through a link, the file it points to is replaced; realpath knows only files that exist.
+    replacement->path = realpath(path, NULL);
+    if (!replacement->path) replacement->path = strdup(path);
+    if (!replacement->path) return message_("--%s: %s: %s", option, path, strerror(ENOMEM)), false;
+    if (may_replace(replacement, signature) && open_temporary(replacement)) return true;
+    replace_abandon_(replacement);
+    return false;
+}
+
+bool replace_write_(replacement_t *replacement, void const *bytes, size_t length) {
+    if (replacement->failed) return false;
+    return fwrite(bytes, 1, length, replacement->stream) == length || fail(replacement, strerror(errno));
+}
+
+bool replace_rewrite_(replacement_t *replacement, uint64_t offset, void const *bytes, size_t length) {
+    if (replacement->failed) return false;
+    return fseeko(replacement->stream, (off_t)offset, SEEK_SET) == 0 ? replace_write_(replacement, bytes, length)
+                                                                     : fail(replacement, strerror(errno));
+}
+
+char *replace_folder_(replacement_t *replacement) {
+    char *const folder = path_folder_(replacement->temporary);
+    if (!folder) fail(replacement, strerror(errno));
+    return folder;
+}
+
+bool replace_commit_(replacement_t *replacement) {
+    // Some file systems tell only now that there was no room.
+    if (!replacement->failed && fflush(replacement->stream) != 0) fail(replacement, strerror(errno));
+    if (!replacement->failed && rename(replacement->temporary, replacement->path) != 0)
+        fail(replacement, strerror(errno));
+    bool const written = !replacement->failed;
+    if (written) {
+        free(replacement->temporary);
+        replacement->temporary = NULL;
+    }
+    replace_abandon_(replacement);
+    return written;
+}
+
+void replace_abandon_(replacement_t *replacement) {
+    if (replacement->stream) fclose(replacement->stream);
+    if (replacement->temporary) unlink(replacement->temporary);
+    free(replacement->temporary);
+    free(replacement->path);
+    memset(replacement, 0, sizeof(*replacement));
+}
