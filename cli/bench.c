@@ -1,6 +1,6 @@
 /**
- *  uform bench: how fast a model encodes a file of texts here, and how near that is to what the machine can do at
- *  most. The limit is measured beside every run, on as many threads, since clocks move with heat and with neighbours.
+ *  uform bench: how fast a model encodes texts or pictures here, and how near that is to what the machine can do at
+ *  most. Pictures are in memory before the clock starts, as files: decoding them is part of the work. The limit is measured beside every run, on as many threads, since clocks move with heat and with neighbours.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 #include "input.h"
 #include "options.h"
+#include "pictures.h"
 #include "plain.h"
 #include "progress.h"
 #include "setup.h"
@@ -19,19 +20,21 @@ enum { repeats_by_default_k = 5, read_texts_k = 4096 };
 
 static double const limit_seconds = 0.1;
 
-/// All texts of the file, in one piece of memory.
+/// All texts of the file, in one piece of memory; or all pictures, each in memory of its own.
 typedef struct corpus_t {
     char *bytes;
     size_t byte_count, byte_capacity;
-    uform_text_t *texts; ///< [count]; while reading, `data` is a distance from `bytes`
+    uform_text_t *texts;   ///< [count]; while reading, `data` is a distance from `bytes`
+    uform_image_t *images; ///< [count]
     size_t count, capacity;
+    bool of_pictures;
 } corpus_t;
 
 /// What one run reached.
 typedef struct run_t {
     double seconds;
     double tokens_per_second;
-    double texts_per_second;
+    double items_per_second;
     double limit_flops; ///< mean of the limits measured before and after, over all threads
 } run_t;
 
@@ -55,7 +58,7 @@ static bool reserve(void **memory, size_t used, size_t *capacity, size_t count, 
     if (*capacity - used >= count) return true;
     size_t const wanted = used + count > *capacity * 2 ? used + count : *capacity * 2;
     void *const grown = wanted <= SIZE_MAX / item_bytes ? realloc(*memory, wanted * item_bytes) : NULL;
-    if (!grown) return message_("not enough memory for the texts"), false;
+    if (!grown) return message_("not enough memory for the input"), false;
     *memory = grown;
     *capacity = wanted;
     return true;
@@ -74,25 +77,51 @@ static bool add_text(corpus_t *corpus, uform_text_t text) {
     return true;
 }
 
-/// Reads every text; a benchmark of all but a few would say something else than it seems to.
+static bool add_picture(corpus_t *corpus, char const *path, char *problem, uform_status_t *status) {
+    pictures_t one;
+    void *images = corpus->images;
+    if (!reserve(&images, corpus->count, &corpus->capacity, 1, sizeof(*corpus->images))) return false;
+    corpus->images = images;
+    if (!pictures_open_(&one, 1)) return false;
+    bool const added = pictures_add_(&one, path, status, problem) == picture_added_k;
+    if (added) corpus->images[corpus->count++] = pictures_take_(&one);
+    pictures_close_(&one);
+    return added;
+}
+
+/// Adds an item, if it is of the kind that the first one was. On failure a message has been written.
+static bool add_item(corpus_t *corpus, input_t const *input, size_t position) {
+    input_item_t const *const item = &input->items[position];
+    char problem[picture_problem_bytes_k] = "";
+    uform_status_t status = item->status;
+    if (!corpus->count) corpus->of_pictures = item->is_picture;
+    if (status == uform_status_ok_k && item->is_picture != corpus->of_pictures) {
+        status = uform_status_unsupported_k;
+        snprintf(problem, sizeof(problem), "expected texts alone or pictures alone, found both");
+    } else if (status == uform_status_ok_k) {
+        bool const added = item->is_picture ? add_picture(corpus, input_path_(input, item), problem, &status)
+                                            : add_text(corpus, input_text_(input, item));
+        if (added || status == uform_status_ok_k) return added;
+    }
+    input_complain_(input, position, status, item->problem ? item->problem : problem);
+    return false;
+}
+
+/// Reads every item; a benchmark of all but a few would say something else than it seems to.
 static exit_status_t read_corpus(corpus_t *corpus, settings_t const *settings) {
     input_t input;
     if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return exit_status_usage_k;
     bool good = true;
     do {
         good = input_next_(&input);
-        for (size_t position = 0; good && position != input.item_count; ++position) {
-            input_item_t const *const item = &input.items[position];
-            good = item->status == uform_status_ok_k;
-            if (!good) input_complain_(&input, position, item->status, item->problem);
-            else good = add_text(corpus, input_text_(&input, item));
-        }
+        for (size_t position = 0; good && position != input.item_count; ++position)
+            good = add_item(corpus, &input, position);
     } while (good && input.item_count);
     bool const empty = good && !corpus->count;
-    if (empty) message_("%s: expected texts, found none", input.name);
+    if (empty) message_("%s: expected texts or pictures, found none", input.name);
     input_close_(&input);
     char const *next = corpus->bytes;
-    for (size_t index = 0; index != corpus->count; next += corpus->texts[index++].length)
+    for (size_t index = 0; !corpus->of_pictures && index != corpus->count; next += corpus->texts[index++].length)
         corpus->texts[index].data = next;
     return empty ? exit_status_usage_k : good ? exit_status_ok_k : exit_status_failed_k;
 }
@@ -130,16 +159,27 @@ static double measure_limit(setup_t const *setup) {
     return started + 1 == count ? flops : 0;
 }
 
-/// Encodes every text once, `batch` a call.
+/// Encodes some items of the corpus in one call.
+static uform_status_t encode(bench_t const *bench, size_t first, size_t count, void *rows, size_t *tokens) {
+    setup_t const *const setup = &bench->setup;
+    uform_encode_report_t report = {.size = sizeof(report)};
+    uform_status_t const status = bench->corpus.of_pictures
+                                      ? uform_encode_images(setup->model, setup->executor, bench->corpus.images + first,
+                                            count, &setup->encoding, rows, 0, &report)
+                                      : uform_encode_texts(setup->model, setup->executor, bench->corpus.texts + first,
+                                            count, &setup->encoding, rows, 0, &report);
+    *tokens += report.token_count;
+    return status;
+}
+
+/// Encodes every item once, `batch` a call.
 static bool encode_pass(bench_t *bench, size_t batch, size_t *tokens) {
     setup_t const *const setup = &bench->setup;
     for (size_t first = 0; first < bench->corpus.count; first += batch) {
         size_t const left = bench->corpus.count - first;
-        uform_encode_report_t report = {.size = sizeof(report)};
-        uform_status_t const status = uform_encode_texts(setup->model, setup->executor, bench->corpus.texts + first,
-            left < batch ? left : batch, &setup->encoding, bench->rows + first * setup->row_bytes, 0, &report);
+        uform_status_t const status =
+            encode(bench, first, left < batch ? left : batch, bench->rows + first * setup->row_bytes, tokens);
         if (status != uform_status_ok_k) return message_status_(status), false;
-        *tokens += report.token_count;
     }
     return true;
 }
@@ -154,7 +194,7 @@ static bool measure_run(bench_t *bench, size_t batch, double seconds, run_t *run
     } while (seconds_since(started_ns) < seconds);
     run->seconds = seconds_since(started_ns);
     run->tokens_per_second = (double)tokens / run->seconds;
-    run->texts_per_second = (double)(bench->corpus.count * passes) / run->seconds;
+    run->items_per_second = (double)(bench->corpus.count * passes) / run->seconds;
     run->limit_flops = (before + measure_limit(&bench->setup)) / 2;
     bench->tokens_per_pass = tokens / passes;
     return true;
@@ -162,12 +202,13 @@ static bool measure_run(bench_t *bench, size_t batch, double seconds, run_t *run
 
 static bool measure_first_vector(bench_t *bench, settings_t const *settings) {
     uint64_t const started_ns = clock_ns_();
-    if (!setup_open_(&bench->setup, settings)) return false;
+    unsigned const tower = bench->corpus.of_pictures ? setup_images_k : setup_texts_k;
+    if (!setup_open_(&bench->setup, settings, tower)) return false;
     bench->load_seconds = seconds_since(started_ns);
     char *const row = malloc(bench->setup.row_bytes);
     if (!row) return message_("not enough memory for an embedding"), false;
-    uform_status_t const status = uform_encode_texts(
-        bench->setup.model, bench->setup.executor, bench->corpus.texts, 1, &bench->setup.encoding, row, 0, NULL);
+    size_t tokens = 0;
+    uform_status_t const status = encode(bench, 0, 1, row, &tokens);
     bench->first_vector_seconds = seconds_since(started_ns);
     free(row);
     return status == uform_status_ok_k || (message_status_(status), false);
@@ -187,31 +228,56 @@ static bool measure_all(bench_t *bench, settings_t const *settings) {
 }
 
 static int compare_rates(void const *left, void const *right) {
-    double const difference = ((run_t const *)left)->tokens_per_second - ((run_t const *)right)->tokens_per_second;
+    double const difference = ((run_t const *)left)->items_per_second - ((run_t const *)right)->items_per_second;
     return (difference > 0) - (difference < 0);
 }
 
+/// Multiplications and additions a second, in the matrices that a token or a picture passes.
+static double flops_of(bench_t const *bench, run_t const *run) {
+    uform_model_description_t const *const facts = &bench->setup.model_facts;
+    return bench->corpus.of_pictures ? facts->flops_per_image * run->items_per_second
+                                     : facts->flops_per_token * run->tokens_per_second;
+}
+
 static double share_of_limit(bench_t const *bench, run_t const *run) {
-    return run->limit_flops > 0 ? bench->setup.model_facts.flops_per_token * run->tokens_per_second / run->limit_flops
-                                : 0;
+    return run->limit_flops > 0 ? flops_of(bench, run) / run->limit_flops : 0;
 }
 
 /// Runs are in ascending order of their rates.
 static json_t *results_of(bench_t const *bench, settings_t const *settings) {
     run_t const *const median = &bench->runs[bench->run_count / 2];
     setup_t const *const setup = &bench->setup;
+    bool const of_pictures = bench->corpus.of_pictures;
     json_t *const rates = json_array();
     for (size_t index = 0; index != bench->run_count; ++index)
-        json_array_append_new(rates, json_real(bench->runs[index].tokens_per_second));
-    return json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}", "version",
+        json_array_append_new(
+            rates, json_real(of_pictures ? bench->runs[index].items_per_second : bench->runs[index].tokens_per_second));
+    json_t *const results = json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "version",
         uform_version(), "model", settings->model, "threads", (json_int_t)setup->executor_facts.threads, "cpu_class",
         uform_cpu_class_name(setup->executor_facts.cpu_class), "precision",
-        uform_scalar_name(setup->model_facts.precision), "texts", (json_int_t)bench->corpus.count, "tokens",
-        (json_int_t)bench->tokens_per_pass, "batch", (json_int_t)settings->batch, "load_seconds", bench->load_seconds,
-        "first_vector_seconds", bench->first_vector_seconds, "tokens_per_second", median->tokens_per_second,
-        "texts_per_second", median->texts_per_second, "limit_flops", median->limit_flops, "flops_per_token",
-        setup->model_facts.flops_per_token, "share_of_limit", share_of_limit(bench, median), "tokens_per_second_runs",
-        rates);
+        uform_scalar_name(setup->model_facts.precision), of_pictures ? "images" : "texts",
+        (json_int_t)bench->corpus.count, "tokens", (json_int_t)bench->tokens_per_pass, "batch",
+        (json_int_t)settings->batch, "load_seconds", bench->load_seconds, "first_vector_seconds",
+        bench->first_vector_seconds, of_pictures ? "images_per_second" : "texts_per_second", median->items_per_second,
+        "limit_flops", median->limit_flops, "share_of_limit", share_of_limit(bench, median));
+    if (!results) return json_decref(rates), NULL;
+    if (!of_pictures) json_object_set_new(results, "tokens_per_second", json_real(median->tokens_per_second));
+    json_object_set_new(results, of_pictures ? "flops_per_image" : "flops_per_token",
+        json_real(of_pictures ? setup->model_facts.flops_per_image : setup->model_facts.flops_per_token));
+    json_object_set_new(results, of_pictures ? "images_per_second_runs" : "tokens_per_second_runs", rates);
+    return results;
+}
+
+static void print_rates(bench_t const *bench, run_t const *slowest, run_t const *median, run_t const *fastest) {
+    if (bench->corpus.of_pictures) {
+        printf("rate             %.1f images/s, %.3f ms an image; median of %zu runs\n", median->items_per_second,
+            1e3 / median->items_per_second, bench->run_count);
+        printf("spread           %.1f to %.1f images/s\n", slowest->items_per_second, fastest->items_per_second);
+        return;
+    }
+    printf("rate             %.0f tokens/s, %.0f texts/s, %.3f ms a text; median of %zu runs\n",
+        median->tokens_per_second, median->items_per_second, 1e3 / median->items_per_second, bench->run_count);
+    printf("spread           %.0f to %.0f tokens/s\n", slowest->tokens_per_second, fastest->tokens_per_second);
 }
 
 static void print_results(bench_t const *bench, settings_t const *settings) {
@@ -223,14 +289,12 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     printf("machine          class %s, %zu thread%s, precision %s\n",
         uform_cpu_class_name(setup->executor_facts.cpu_class), setup->executor_facts.threads,
         setup->executor_facts.threads == 1 ? "" : "s", uform_scalar_name(setup->model_facts.precision));
-    printf("input            %zu texts, %zu tokens, ", bench->corpus.count, bench->tokens_per_pass);
+    if (bench->corpus.of_pictures) printf("input            %zu images, ", bench->corpus.count);
+    else printf("input            %zu texts, %zu tokens, ", bench->corpus.count, bench->tokens_per_pass);
     if (settings->batch) printf("%zu a call\n", settings->batch);
     else printf("all in one call\n");
     printf("loading          %.3f s, first vector after %.3f s\n", bench->load_seconds, bench->first_vector_seconds);
-    printf("rate             %.0f tokens/s, %.0f texts/s, %.3f ms a text; median of %zu runs\n",
-        median->tokens_per_second, median->texts_per_second, 1e3 / median->texts_per_second, bench->run_count);
-    printf("spread           %.0f to %.0f tokens/s\n", bench->runs[0].tokens_per_second,
-        bench->runs[bench->run_count - 1].tokens_per_second);
+    print_rates(bench, &bench->runs[0], median, &bench->runs[bench->run_count - 1]);
     if (median->limit_flops > 0)
         printf(
             "limit            %.1f %% of %.3f Tflop/s, the most these threads reached beside the run; attention excluded\n",
@@ -261,6 +325,9 @@ static exit_status_t run_bench(settings_t const *settings) {
     free(bench.runs);
     free(bench.corpus.bytes);
     free(bench.corpus.texts);
+    for (size_t index = 0; bench.corpus.of_pictures && index != bench.corpus.count; ++index)
+        picture_free_(bench.corpus.images[index]);
+    free(bench.corpus.images);
     setup_close_(&bench.setup);
     return exit_status;
 }
@@ -272,12 +339,14 @@ command_t const command_bench_ = {
     .synopsis = "--model DIR --input FILE [options]",
     .manual =
         "Loads the model, encodes the input once to warm up, then again and again, and shows the median: tokens and texts\n"
-        "a second, tokenizing included. The limit is what the same threads reach with multiplications alone, measured\n"
-        "before and after every run; the share counts the matrices a token passes and leaves attention out.\n"
+        "a second, tokenizing included, or images a second, decoding and resizing included. The limit is what the same\n"
+        "threads reach with multiplications alone, measured before and after every run; the share counts the matrices a\n"
+        "token or an image passes and leaves attention out.\n"
         "\n"
         "Examples:\n"
         "  uform bench --model all-MiniLM-L6-v2 --input texts.txt\n"
         "  uform bench --model all-MiniLM-L6-v2 --input texts.txt --threads 1 --batch 1\n"
-        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt --precision f32 --repeats 9 --json\n",
+        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt --precision f32 --repeats 9 --json\n"
+        "  find Pictures -name '*.jpg' | uform bench --model clip --format images --threads 1\n",
     .run = run_bench,
 };

@@ -106,6 +106,38 @@ static void join_poolings(uint32_t pooling, char *words, size_t capacity) {
     }
 }
 
+static json_t *describe_text_tower(uform_model_t model, uform_model_description_t const *facts) {
+    char pooling[128];
+    join_poolings(facts->pooling, pooling, sizeof(pooling));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:o, s:o, s:f}", "activation", facts->activation,
+        "width", (json_int_t)facts->width, "layers", (json_int_t)facts->layers, "heads", (json_int_t)facts->heads,
+        "feed_forward_width", (json_int_t)facts->feed_forward_width, "vocabulary_count",
+        (json_int_t)facts->vocabulary_count, "max_tokens", (json_int_t)facts->max_tokens, "pooling", pooling,
+        "dense_count", (json_int_t)facts->dense_count, "prompts", describe_prompts(model, facts->prompt_count),
+        "default_prompt", facts->default_prompt[0] ? json_string(facts->default_prompt) : json_null(),
+        "flops_per_token", facts->flops_per_token);
+}
+
+/// A number that depends on the picture is null.
+static json_t *number_or_null(size_t number) {
+    return number ? json_integer((json_int_t)number) : json_null();
+}
+
+static json_t *describe_image_tower(uform_model_description_t const *facts) {
+    return json_pack("{s:o, s:o, s:I, s:o, s:I, s:I, s:o}", "image_height", number_or_null(facts->image_height),
+        "image_width", number_or_null(facts->image_width), "patch_size", (json_int_t)facts->patch_size, "image_tokens",
+        number_or_null(facts->image_tokens), "image_layers", (json_int_t)facts->image_layers, "image_hidden_width",
+        (json_int_t)facts->image_hidden_width, "flops_per_image",
+        facts->flops_per_image > 0 ? json_real(facts->flops_per_image) : json_null());
+}
+
+/// Puts a part's keys into the whole, which a missing part spoils.
+static bool update(json_t *whole, json_t *part) {
+    bool const updated = whole && part && json_object_update(whole, part) == 0;
+    json_decref(part);
+    return updated;
+}
+
 static json_t *describe_model(char const *directory) {
     uform_model_t model = NULL;
     uform_model_description_t facts;
@@ -116,22 +148,21 @@ static json_t *describe_model(char const *directory) {
         uform_model_free(model);
         return NULL;
     }
-    char pooling[128];
-    join_poolings(facts.pooling, pooling, sizeof(pooling));
-    json_t *const described =
-        json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:b, s:o, s:o, s:I, s:f}",
-            "directory", directory, "architecture", facts.architecture, "activation", facts.activation, "precision",
-            uform_scalar_name(facts.precision), "cpu_class", uform_cpu_class_name(facts.cpu_class), "dimensions",
-            (json_int_t)facts.dimensions, "width", (json_int_t)facts.width, "layers", (json_int_t)facts.layers, "heads",
-            (json_int_t)facts.heads, "feed_forward_width", (json_int_t)facts.feed_forward_width, "vocabulary_count",
-            (json_int_t)facts.vocabulary_count, "max_tokens", (json_int_t)facts.max_tokens, "pooling", pooling,
-            "dense_count", (json_int_t)facts.dense_count, "normalize", facts.normalize, "prompts",
-            describe_prompts(model, facts.prompt_count), "default_prompt",
-            facts.default_prompt[0] ? json_string(facts.default_prompt) : json_null(), "weights_bytes",
-            (json_int_t)facts.weights_bytes, "flops_per_token", facts.flops_per_token);
+    json_t *const described = json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:b, s:b, s:o, s:o}", "directory",
+        directory, "architecture", facts.architecture, "precision", uform_scalar_name(facts.precision), "cpu_class",
+        uform_cpu_class_name(facts.cpu_class), "dimensions", (json_int_t)facts.dimensions, "normalize", facts.normalize,
+        "weights_bytes", (json_int_t)facts.weights_bytes, "encodes_texts", facts.encodes_texts, "encodes_images",
+        facts.encodes_images, "logit_scale", facts.logit_scale > 0 ? json_real(facts.logit_scale) : json_null(),
+        "logit_bias", facts.logit_scale > 0 ? json_real(facts.logit_bias) : json_null());
+    // The parts are checked with the whole: a failed one leaves NULL, which the update refuses.
+    bool complete = described != NULL;
+    if (facts.encodes_texts) complete &= update(described, describe_text_tower(model, &facts));
+    if (facts.encodes_images) complete &= update(described, describe_image_tower(&facts));
     uform_model_free(model);
-    if (!described) message_("%s: not enough memory to describe it, or a name in it that isn't UTF-8", directory);
-    return described;
+    if (complete) return described;
+    message_("%s: not enough memory to describe it, or a name in it that isn't UTF-8", directory);
+    json_decref(described);
+    return NULL;
 }
 
 static char const *words_of(json_t const *object, char const *key) {
@@ -191,22 +222,33 @@ static void print_devices(json_t const *devices, json_t const *vendors, bool ver
     }
 }
 
-static void print_model(json_t const *model) {
-    printf("\nmodel            ");
-    print_plain_(words_of(model, "directory"));
-    putchar('\n');
-    printf("architecture     %s, %lld layers of %lld, %lld heads, %s\n", words_of(model, "architecture"),
-        number_of(model, "layers"), number_of(model, "width"), number_of(model, "heads"),
-        words_of(model, "activation"));
-    printf("embeddings       %lld dimensions, pooling %s, %lld dense, %s\n", number_of(model, "dimensions"),
-        words_of(model, "pooling"), number_of(model, "dense_count"),
-        json_is_true(json_object_get(model, "normalize")) ? "normalized" : "not normalized");
-    printf("texts            up to %lld tokens, vocabulary of %lld\n", number_of(model, "max_tokens"),
-        number_of(model, "vocabulary_count"));
-    printf("weights          %.1f MB, packed in %s for %s\n", (double)number_of(model, "weights_bytes") * 1e-6,
-        words_of(model, "precision"), words_of(model, "cpu_class"));
-    printf("work             %.1f million operations a token, attention excluded\n",
+static void print_text_tower(json_t const *model) {
+    printf("texts            up to %lld tokens, vocabulary of %lld, pooling %s, %lld dense\n",
+        number_of(model, "max_tokens"), number_of(model, "vocabulary_count"), words_of(model, "pooling"),
+        number_of(model, "dense_count"));
+    printf("  tower            %lld layers of %lld, %lld heads, %s\n", number_of(model, "layers"),
+        number_of(model, "width"), number_of(model, "heads"), words_of(model, "activation"));
+    printf("  work             %.1f million operations a token, attention excluded\n",
         json_real_value(json_object_get(model, "flops_per_token")) * 1e-6);
+}
+
+static void print_image_tower(json_t const *model) {
+    json_t const *const tokens = json_object_get(model, "image_tokens");
+    if (json_is_null(json_object_get(model, "image_height"))) printf("images           of any size");
+    else
+        printf("images           of %lld by %lld pixels", number_of(model, "image_height"),
+            number_of(model, "image_width"));
+    printf(", patches of %lld", number_of(model, "patch_size"));
+    if (json_is_integer(tokens)) printf(", %lld tokens", number_of(model, "image_tokens"));
+    printf("\n  tower            %lld layers of %lld\n", number_of(model, "image_layers"),
+        number_of(model, "image_hidden_width"));
+    json_t const *const flops = json_object_get(model, "flops_per_image");
+    if (json_is_real(flops))
+        printf(
+            "  work             %.1f billion operations an image, attention excluded\n", json_real_value(flops) * 1e-9);
+}
+
+static void print_prompts(json_t const *model) {
     char const *const chosen = words_of(model, "default_prompt");
     json_t *const prompts = json_object_get(model, "prompts");
     char const *name = NULL;
@@ -220,6 +262,24 @@ static void print_model(json_t const *model) {
         printf("%s\n", chosen && strcmp(chosen, name) == 0 ? " (default)" : "");
         free(quoted);
     }
+}
+
+static void print_model(json_t const *model) {
+    printf("\nmodel            ");
+    print_plain_(words_of(model, "directory"));
+    putchar('\n');
+    printf("architecture     %s\n", words_of(model, "architecture"));
+    printf("embeddings       %lld dimensions, %s\n", number_of(model, "dimensions"),
+        json_is_true(json_object_get(model, "normalize")) ? "normalized" : "not normalized");
+    if (json_is_true(json_object_get(model, "encodes_texts"))) print_text_tower(model);
+    if (json_is_true(json_object_get(model, "encodes_images"))) print_image_tower(model);
+    json_t const *const scale = json_object_get(model, "logit_scale");
+    if (json_is_number(scale))
+        printf("logits           %g times the cosine, plus %g\n", json_number_value(scale),
+            json_number_value(json_object_get(model, "logit_bias")));
+    printf("weights          %.1f MB, packed in %s for %s\n", (double)number_of(model, "weights_bytes") * 1e-6,
+        words_of(model, "precision"), words_of(model, "cpu_class"));
+    if (json_is_true(json_object_get(model, "encodes_texts"))) print_prompts(model);
 }
 
 /// Describes the machine. A class that UFORM_CPU_CLASS can't force ends every other command; this one is asked why, so

@@ -73,13 +73,13 @@ uform_text_t input_text_(input_t const *input, input_item_t const *item) {
     return (uform_text_t){input->buffer + item->offset, item->length};
 }
 
+char const *input_path_(input_t const *input, input_item_t const *item) {
+    return input->buffer + item->offset;
+}
+
 void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem) {
-    // A call with one text calls it the first of the call, which says nothing here.
-    static char const first_of_call[] = "text 0: ";
-    if (problem && strncmp(problem, first_of_call, sizeof(first_of_call) - 1) == 0)
-        problem += sizeof(first_of_call) - 1;
     message_("%s: item %llu: %s: %s", input->name, (unsigned long long)(input->number + position + 1),
-        uform_status_name(status), problem && problem[0] ? problem : uform_status_text(status));
+        uform_status_name(status), problem_of_one_(problem, status));
 }
 
 static void refuse_item(input_item_t *item, uform_status_t status, char const *problem) {
@@ -93,7 +93,22 @@ static char const *json_type_name(json_t const *value) {
     return value ? names[json_typeof(value)] : "nothing";
 }
 
-/// Takes the text out of a line of JSON and puts it where the line stood.
+/// Puts a string where the line stood it came from, which is never shorter.
+static void take_string(input_t *input, input_item_t *item, json_t const *string) {
+    item->length = json_string_length(string);
+    memcpy(input->buffer + item->offset, json_string_value(string), item->length);
+}
+
+/// The path of a picture ends in a NUL, for which the closing quote left room.
+static void take_path(input_t *input, input_item_t *item) {
+    char *const path = input->buffer + item->offset;
+    item->is_picture = true;
+    if (memchr(path, '\0', item->length)) refuse_item(item, uform_status_malformed_k, "image: a NUL byte in a path");
+    else if (!item->length) refuse_item(item, uform_status_malformed_k, "image: expected a path, found nothing");
+    path[item->length] = '\0';
+}
+
+/// Takes the text or the path out of a line of JSON.
 static void decode_json(input_t *input, input_item_t *item) {
     json_error_t error;
     char problem[JSON_ERROR_TEXT_LENGTH + 64];
@@ -110,15 +125,20 @@ static void decode_json(input_t *input, input_item_t *item) {
         return;
     }
     json_t const *const text = json_is_object(root) ? json_object_get(root, "text") : root;
-    if (json_is_string(text)) {
-        item->length = json_string_length(text);
-        memcpy(input->buffer + item->offset, json_string_value(text), item->length);
-    } else if (!text && json_object_get(root, "image")) {
-        refuse_item(item, uform_status_unsupported_k, "image: this build encodes texts only");
+    json_t const *const image = json_object_get(root, "image");
+    if (text && image) {
+        refuse_item(item, uform_status_malformed_k, "expected either text or image, found both");
+    } else if (json_is_string(image)) {
+        take_string(input, item, image);
+        take_path(input, item);
+    } else if (json_is_string(text)) {
+        take_string(input, item, text);
     } else {
         snprintf(problem, sizeof(problem),
-            json_is_object(root) ? "text: expected a string, found %s" : "expected an object or a string, found %s",
-            json_type_name(text));
+            image                  ? "image: expected the path of a file, found %s"
+            : json_is_object(root) ? "text: expected a string, found %s"
+                                   : "expected an object or a string, found %s",
+            json_type_name(image ? image : text));
         refuse_item(item, uform_status_malformed_k, problem);
     }
     json_decref(root);
@@ -146,6 +166,7 @@ static void take_item(input_t *input, size_t stop, size_t next) {
         if (item->length && input->buffer[item->offset + item->length - 1] == '\r') --item->length;
     }
     if (input->format == input_format_jsonl_k) decode_json(input, item);
+    if (input->format == input_format_images_k) take_path(input, item);
     ++input->item_count;
     input->bytes += next - input->consumed;
     input->consumed = input->scanned = next;

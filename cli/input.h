@@ -1,5 +1,5 @@
 /**
- *  Texts from a file or a pipe, a window at a time: memory is bounded by the window and the longest single text,
+ *  Texts, and paths of pictures, from a file or a pipe, a window at a time: memory is bounded by the window and the longest single text,
  *  never by the input.
  */
 #ifndef UFORM_CLI_INPUT_H
@@ -11,10 +11,11 @@
 
 #include "options.h"
 
-/// One text of the window, or why there is none. The bytes stand in the input's buffer.
+/// One text or path of the window, or why there is none. The bytes stand in the input's buffer, before a NUL.
 typedef struct input_item_t {
     size_t offset;
     size_t length;
+    bool is_picture;       ///< the bytes are a path
     uform_status_t status; ///< ok, or what is wrong with the item
     char *problem;         ///< the words for it; NULL for a good item, or without memory for words
 } input_item_t;
@@ -45,6 +46,9 @@ bool input_next_(input_t *input);
 
 /// The text of an item, valid until the next window.
 uform_text_t input_text_(input_t const *input, input_item_t const *item);
+
+/// The path of an item that is a picture, valid until the next window.
+char const *input_path_(input_t const *input, input_item_t const *item);
 
 /// Writes an item's number, status and problem as a message. `position` is the item's in the window. The problem may be
 /// the detail of a library's call with this text alone, or NULL or empty, which leaves the status's own sentence.

@@ -11,26 +11,31 @@
 #include "options.h"
 #include "progress.h"
 
-static command_t const *const commands[] = {&command_embed_, &command_tokenize_, &command_info_, &command_bench_};
+static command_t const *const commands[] = {&command_embed_, &command_index_, &command_search_, &command_classify_,
+    &command_tokenize_, &command_pixels_, &command_info_, &command_bench_};
 
 enum { command_count_k = sizeof(commands) / sizeof(commands[0]) };
 
 static void print_overview(FILE *stream) {
-    fprintf(
-        stream, "uform %s: texts in, embeddings out\n\nUsage: uform COMMAND [options]\n\nCommands:\n", uform_version());
+    fprintf(stream, "uform %s: texts and pictures in, embeddings out\n\nUsage: uform COMMAND [options]\n\nCommands:\n",
+        uform_version());
     for (size_t row = 0; row != command_count_k; ++row)
         fprintf(stream, "  %-10s%s\n", commands[row]->name, commands[row]->summary);
-    fputs("\n"
-          "A model is a directory as sentence-transformers or transformers saves it: config.json, tokenizer.json,\n"
-          "model.safetensors and, from sentence-transformers, modules.json with the folders it names.\n"
-          "\n"
-          "Examples:\n"
-          "  echo 'How do I boil an egg?' | uform embed --model all-MiniLM-L6-v2\n"
-          "  uform embed --model all-MiniLM-L6-v2 --input texts.txt --output vectors.npy\n"
-          "  uform bench --model all-MiniLM-L6-v2 --input texts.txt\n"
-          "\n"
-          "'uform COMMAND --help' explains a command, 'uform --version' tells the version.\n"
-          "Exit status: 0 for success, 1 when an item, reading or writing failed, 2 for a bad directory or option.\n",
+    fputs(
+        "\n"
+        "A model is a directory as sentence-transformers or transformers saves it: config.json, tokenizer.json,\n"
+        "model.safetensors, preprocessor_config.json for pictures and, from sentence-transformers, modules.json with\n"
+        "the folders it names.\n"
+        "\n"
+        "Examples:\n"
+        "  echo 'How do I boil an egg?' | uform embed --model all-MiniLM-L6-v2\n"
+        "  uform embed --model all-MiniLM-L6-v2 --input texts.txt --output vectors.npy\n"
+        "  uform index --model clip --output photos.index Pictures\n"
+        "  uform search --model clip --index photos.index --text 'a dog on a beach' --html found.html\n"
+        "  uform bench --model all-MiniLM-L6-v2 --input texts.txt\n"
+        "\n"
+        "'uform COMMAND --help' explains a command, 'uform --version' tells the version.\n"
+        "Exit status: 0 for success, 1 when an item, reading or writing failed, 2 for a bad directory or option.\n",
         stream);
 }
 
@@ -57,7 +62,7 @@ static exit_status_t finish_printing(exit_status_t exit_status) {
     return failed && exit_status == exit_status_ok_k ? exit_status_failed_k : exit_status;
 }
 
-static exit_status_t run_command(command_t const *command, int word_count, char *const *words) {
+static exit_status_t run_command(command_t const *command, int word_count, char **words) {
     settings_t settings;
     memset(&settings, 0, sizeof(settings));
     options_outcome_t const outcome = options_parse_(command, word_count, words, &settings);

@@ -99,6 +99,26 @@ static bool parse_input_format(char const *value, void *target) {
     return position >= 0;
 }
 
+/// Commands for which a line may be the path of a picture.
+static bool parse_item_format(char const *value, void *target) {
+    static char const *const tokens[] = {"lines", "jsonl", "nul", "images", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(input_format_t *)target = (input_format_t)position;
+    return position >= 0;
+}
+
+static bool parse_answer_format(char const *value, void *target) {
+    static char const *const tokens[] = {"words", "jsonl", NULL};
+    int const position = position_in(tokens, value);
+    if (position >= 0) *(answer_format_t *)target = (answer_format_t)position;
+    return position >= 0;
+}
+
+/// Matches are kept in memory for every query of a window.
+static bool parse_top(char const *value, void *target) {
+    return parse_positive(value, target) && *(size_t *)target <= 10000;
+}
+
 static bool parse_output_format(char const *value, void *target) {
     static char const *const tokens[] = {"jsonl", "npy", "f32", NULL};
     int const position = position_in(tokens, value);
@@ -114,60 +134,105 @@ static bool parse_side(char const *value, void *target) {
 }
 
 enum {
-    encoding_k = command_embed_k | command_tokenize_k | command_bench_k,
-    streaming_k = command_embed_k | command_tokenize_k,
-    computing_k = command_embed_k | command_bench_k,
+    texts_k = command_embed_k | command_tokenize_k | command_bench_k | command_search_k,
+    pictures_k =
+        command_embed_k | command_bench_k | command_pixels_k | command_classify_k | command_index_k | command_search_k,
+    computing_k = pictures_k,
+    encoding_k = computing_k & ~command_pixels_k,
+    vectors_k = command_embed_k | command_bench_k,
+    reading_k = command_embed_k | command_bench_k | command_search_k,
+    answering_k = command_classify_k | command_search_k,
+    all_k = texts_k | pictures_k | command_info_k,
 };
 
 #define TARGET(field) offsetof(settings_t, field)
 
+/// What --help lists, in this order.
 static option_t const options[] = {
-    {"model", "DIR", encoding_k | command_info_k, parse_path, TARGET(model), "the path of a directory",
+    {"model", "DIR", all_k, parse_path, TARGET(model), "the path of a directory",
         "directory of the model, as sentence-transformers or transformers saves it"},
-    {"input", "FILE", encoding_k, parse_path, TARGET(input), "the path of a file",
+    {"index", "FILE", command_search_k, parse_path, TARGET(index), "the path of a file",
+        "index to search in, as 'uform index' wrote it"},
+    {"text", "TEXT", command_search_k, parse_words, TARGET(text), "a text", "search for pictures of this"},
+    {"image", "FILE", command_search_k, parse_path, TARGET(image), "the path of a picture",
+        "search for pictures like this one"},
+    {"image", "FILE", command_pixels_k, parse_path, TARGET(image), "the path of a picture", "picture to read"},
+    {"labels", "LABELS", command_classify_k, parse_path, TARGET(labels), "labels or the path of a file",
+        "labels to choose from: a file with one a line, '-' for standard input,\nor the labels themselves, separated by commas"},
+    {"template", "TEXT", command_classify_k, parse_words, TARGET(template_text), "a text",
+        "text around a label, which takes the place of {};\ndefault: a photo of a {}"},
+    {"input", "FILE", command_embed_k | command_bench_k, parse_path, TARGET(input), "the path of a file",
+        "texts and pictures to read; '-' or nothing for standard input"},
+    {"input", "FILE", command_tokenize_k, parse_path, TARGET(input), "the path of a file",
         "texts to read; '-' or nothing for standard input"},
-    {"format", "FORMAT", encoding_k, parse_input_format, TARGET(format), "lines, jsonl or nul",
+    {"input", "FILE", command_search_k, parse_path, TARGET(input), "the path of a file",
+        "many queries to read; '-' for standard input"},
+    {"format", "FORMAT", reading_k, parse_item_format, TARGET(format), "lines, jsonl, nul or images",
+        "lines (the default): a text a line\n"
+        "jsonl: {\"text\": \"...\"}, {\"image\": \"path\"} or \"...\" a line\n"
+        "nul: texts that end in a NUL byte\nimages: the path of a picture a line"},
+    {"format", "FORMAT", command_tokenize_k, parse_input_format, TARGET(format), "lines, jsonl or nul",
         "lines (the default): a text a line\njsonl: {\"text\": \"...\"} or \"...\" a line\nnul: texts that end in a NUL byte"},
-    {"output", "FILE", streaming_k, parse_path, TARGET(output), "the path of a file",
-        "where the result goes; '-' or nothing for standard output"},
+    {"output", "FILE", command_embed_k | command_tokenize_k | command_pixels_k, parse_path, TARGET(output),
+        "the path of a file", "where the result goes; '-' or nothing for standard output"},
+    {"output", "FILE", command_index_k, parse_path, TARGET(output), "the path of a file",
+        "index to write; one that exists is replaced at the end"},
     {"output-format", "FORMAT", command_embed_k, parse_output_format, TARGET(output_format), "jsonl, npy or f32",
         "jsonl: an array a line; npy: a NumPy file of [count, dimensions];\nf32: bare rows of little-endian floats\n"
         "default: what --output ends in (.npy, .f32), else jsonl"},
+    {"output-format", "FORMAT", answering_k, parse_answer_format, TARGET(answer_format), "words or jsonl",
+        "words (the default): lines for people; jsonl: an object a line"},
+    {"top", "N", answering_k, parse_top, TARGET(top), "a positive integer, at most 10000",
+        "answers to show; default: 10, or all labels if they are fewer"},
+    {"html", "PAGE", command_search_k, parse_path, TARGET(page), "the path of a file",
+        "write a page that shows the pictures found, too"},
+    {"exact", "WHEN", command_search_k, parse_switch, TARGET(exact), "auto, on or off",
+        "compare with every picture; auto: unless USearch is installed and the\nindex was made with it; off: USearch or nothing"},
+    {"exact", "WHEN", command_index_k, parse_switch, TARGET(exact), "auto, on or off",
+        "make no graph for USearch; auto: unless it is installed; off: USearch\nor nothing"},
     {"scalar", "TYPE", command_embed_k, parse_scalar, TARGET(scalar), "f32, f16, bf16, i8 or b1",
         "type of the embeddings: f32 (the default), f16, bf16, i8 or b1"},
-    {"dimensions", "N", computing_k, parse_positive, TARGET(dimensions), "a positive integer",
+    {"dimensions", "N", vectors_k | command_index_k, parse_positive, TARGET(dimensions), "a positive integer",
         "keep the first N dimensions, for models trained that way"},
-    {"precision", "TYPE", computing_k, parse_precision, TARGET(precision), "f32 or bf16 (i8 is not in this build)",
+    {"precision", "TYPE", encoding_k, parse_precision, TARGET(precision), "f32 or bf16 (i8 is not in this build)",
         "arithmetic: f32 or bf16; default: bf16 where the processor multiplies\nit natively, else f32; i8 is not in this build"},
-    {"normalize", "WHEN", computing_k, parse_switch, TARGET(normalize), "auto, on or off",
+    {"normalize", "WHEN", vectors_k, parse_switch, TARGET(normalize), "auto, on or off",
         "scale embeddings to length one; auto: as the directory says"},
-    {"pooling", "MODES", computing_k, parse_pooling, TARGET(pooling),
+    {"pooling", "MODES", vectors_k, parse_pooling, TARGET(pooling),
         "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several joined by '+'",
         "cls, max, mean, mean_sqrt_len, weightedmean, lasttoken or several\njoined by '+'; default: as the directory says"},
-    {"prompt", "NAME", encoding_k, parse_words, TARGET(prompt_name), "the name of a prompt",
+    {"prompt", "NAME", texts_k, parse_words, TARGET(prompt_name), "the name of a prompt",
         "put this prompt of the directory before every text; 'query' and\n'document' are empty where a directory has none of them"},
-    {"prompt-text", "TEXT", encoding_k, parse_words, TARGET(prompt_text), "a text",
+    {"prompt-text", "TEXT", texts_k, parse_words, TARGET(prompt_text), "a text",
         "put these words before every text; '' for no prompt at all"},
-    {"max-tokens", "N", encoding_k, parse_positive, TARGET(max_tokens), "a positive integer",
+    {"max-tokens", "N", texts_k, parse_positive, TARGET(max_tokens), "a positive integer",
         "cut texts after N tokens, special ones included; default: as the\ndirectory says"},
-    {"truncate-side", "SIDE", encoding_k, parse_side, TARGET(truncate_left), "left or right",
+    {"truncate-side", "SIDE", texts_k, parse_side, TARGET(truncate_left), "left or right",
         "side on which long texts lose tokens; default: what the directory says"},
-    {"literal-specials", NULL, encoding_k, NULL, TARGET(literal_specials), NULL,
+    {"literal-specials", NULL, texts_k, NULL, TARGET(literal_specials), NULL,
         "special tokens typed in a text, like [SEP], are ordinary text"},
-    {"threads", "N", computing_k, parse_count, TARGET(threads), "an integer, zero or more",
+    {"image-orientation", "WHEN", pictures_k, parse_switch, TARGET(orientation), "auto, on or off",
+        "turn pictures as their EXIF data says; auto and on do, off doesn't"},
+    {"image-flatten", NULL, pictures_k, NULL, TARGET(flatten), NULL,
+        "put transparent pictures before white; default: drop the transparency"},
+    {"image-pixel-limit", "N", pictures_k, parse_positive, TARGET(pixel_limit), "a positive integer",
+        "refuse pictures of more pixels; default: 178956970"},
+    {"threads", "N", encoding_k, parse_count, TARGET(threads), "an integer, zero or more",
         "threads to compute on; default, and 0: 7/8 of the cores allowed"},
     {"cpu-class", "CLASS", computing_k | command_tokenize_k, parse_cpu_class, TARGET(cpu_class),
         "a class that 'uform info' lists", "kernels to use, e.g. serial or intel_haswell; default: the best here"},
-    {"progress", "WHEN", command_embed_k, parse_switch, TARGET(progress), "auto, on or off",
-        "rate and time left on standard error; auto: when it is a terminal"},
+    {"progress", "WHEN", command_embed_k | command_index_k | command_classify_k, parse_switch, TARGET(progress),
+        "auto, on or off", "rate and time left on standard error; auto: when it is a terminal"},
     {"repeats", "N", command_bench_k, parse_repeats, TARGET(repeats), "a positive integer, at most 1000000",
         "runs to take the median of; default: 5"},
     {"seconds", "S", command_bench_k, parse_seconds, TARGET(seconds), "a number of seconds",
         "repeat the input within a run until S seconds have passed; default: 0"},
     {"batch", "N", command_bench_k, parse_count, TARGET(batch), "an integer, zero or more",
-        "texts a call; 1 encodes one at a time; default, and 0: all at once"},
+        "texts or pictures a call; 1 encodes one at a time; default, and 0: all\nat once"},
     {"json", NULL, command_info_k | command_bench_k, NULL, TARGET(json), NULL, "one JSON object instead of text"},
     {"verbose", NULL, command_info_k, NULL, TARGET(verbose), NULL, "say of every class why it is not used"},
+    {"verbose", NULL, command_search_k | command_index_k, NULL, TARGET(verbose), NULL,
+        "say whether USearch was used, and why not"},
 };
 
 enum { option_count_k = sizeof(options) / sizeof(options[0]) };
@@ -209,28 +274,56 @@ static bool parse_option(
     return false;
 }
 
-options_outcome_t options_parse_(command_t const *command, int word_count, char *const *words, settings_t *settings) {
+/// An option that no command does without.
+static bool require(command_t const *command, char const *name, unsigned commands, char const *value) {
+    if (!(command->bit & commands) || value) return true;
+    option_t const *const option = find_option(command, name, strlen(name));
+    message_("%s: --%s: expected %s, found nothing", command->name, name, option->expected);
+    return false;
+}
+
+/// What can be wrong with options that are right one by one.
+static bool check_together(command_t const *command, settings_t const *settings) {
+    if (!require(command, "model", all_k & ~command_info_k, settings->model) ||
+        !require(command, "index", command_search_k, settings->index) ||
+        !require(command, "output", command_index_k, settings->output) ||
+        !require(command, "image", command_pixels_k, settings->image) ||
+        !require(command, "labels", command_classify_k, settings->labels))
+        return false;
+    if (settings->prompt_name && settings->prompt_text) {
+        message_("%s: --prompt: expected no --prompt-text beside it, found both", command->name);
+        return false;
+    }
+    if (command->needs_operands && !settings->operand_count) {
+        message_("%s: expected %s, found nothing; 'uform %s --help' shows examples", command->name, command->operands,
+            command->name);
+        return false;
+    }
+    return true;
+}
+
+options_outcome_t options_parse_(command_t const *command, int word_count, char **words, settings_t *settings) {
+    bool ended = false;
+    settings->operands = words;
     for (int position = 0; position != word_count; ++position)
         if (strcmp(words[position], "--help") == 0 || strcmp(words[position], "-h") == 0) return options_help_k;
     for (int position = 0, taken = 0; position < word_count; position += taken) {
-        char *const *const rest = words + position;
-        if (strncmp(rest[0], "--", 2) != 0 || rest[0][2] == '\0') {
+        char **const rest = words + position;
+        bool const is_option = !ended && strncmp(rest[0], "--", 2) == 0;
+        taken = 1;
+        if (is_option && rest[0][2] != '\0') {
+            if (!parse_option(command, word_count - position, rest, settings, &taken)) return options_refused_k;
+        } else if (is_option && command->operands) {
+            ended = true;
+        } else if (command->operands && (ended || rest[0][0] != '-')) {
+            settings->operands[settings->operand_count++] = rest[0];
+        } else {
             message_("%s: unexpected argument '%s'; 'uform %s --help' lists the options", command->name, rest[0],
                 command->name);
             return options_refused_k;
         }
-        if (!parse_option(command, word_count - position, rest, settings, &taken)) return options_refused_k;
     }
-    bool const wants_model = (command->bit & encoding_k) != 0;
-    if (wants_model && !settings->model) {
-        message_("%s: --model: expected the path of a directory, found nothing", command->name);
-        return options_refused_k;
-    }
-    if (settings->prompt_name && settings->prompt_text) {
-        message_("%s: --prompt: expected no --prompt-text beside it, found both", command->name);
-        return options_refused_k;
-    }
-    return options_parsed_k;
+    return check_together(command, settings) ? options_parsed_k : options_refused_k;
 }
 
 static void print_option(char const *name, char const *placeholder, char const *help) {

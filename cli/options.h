@@ -22,6 +22,7 @@ typedef enum input_format_t {
     input_format_lines_k = 0,
     input_format_jsonl_k,
     input_format_nul_k,
+    input_format_images_k, ///< lines that are paths
 } input_format_t;
 
 typedef enum output_format_t {
@@ -31,6 +32,9 @@ typedef enum output_format_t {
     output_format_f32_k,
 } output_format_t;
 
+/// How answers are shown.
+typedef enum answer_format_t { answer_format_words_k = 0, answer_format_jsonl_k } answer_format_t;
+
 /// Everything the options of all commands can say. Zero, and NULL for words, means "not said".
 typedef struct settings_t {
     char const *model;
@@ -38,8 +42,17 @@ typedef struct settings_t {
     char const *output;
     char const *prompt_name;
     char const *prompt_text;
+    char const *text;
+    char const *image;
+    char const *index;
+    char const *labels;
+    char const *template_text;
+    char const *page;
+    char **operands; ///< [operand_count], the words that aren't options
+    size_t operand_count;
     input_format_t format;
     output_format_t output_format;
+    answer_format_t answer_format;
     uform_scalar_t scalar;
     uform_scalar_t precision;
     uform_cpu_class_t cpu_class;
@@ -52,7 +65,12 @@ typedef struct settings_t {
     size_t repeats;
     size_t batch;
     double seconds;
+    size_t top;
+    size_t pixel_limit;
     uform_switch_t truncate_left;
+    uform_switch_t orientation;
+    uform_switch_t exact;
+    bool flatten;
     bool literal_specials;
     bool json;
     bool verbose;
@@ -65,21 +83,36 @@ typedef struct command_t {
     char const *summary;  ///< one line for the list of commands
     char const *synopsis; ///< what follows the command's name
     char const *manual;   ///< paragraphs and examples, after the list of options
+    char const *operands; ///< what the words that aren't options are; NULL for a command that takes none
+    bool needs_operands;
     exit_status_t (*run)(settings_t const *settings);
 } command_t;
 
-enum { command_embed_k = 1, command_tokenize_k = 2, command_info_k = 4, command_bench_k = 8 };
+enum {
+    command_embed_k = 1,
+    command_tokenize_k = 2,
+    command_info_k = 4,
+    command_bench_k = 8,
+    command_pixels_k = 16,
+    command_classify_k = 32,
+    command_index_k = 64,
+    command_search_k = 128,
+};
 
 extern command_t const command_embed_;
 extern command_t const command_tokenize_;
 extern command_t const command_info_;
 extern command_t const command_bench_;
+extern command_t const command_pixels_;
+extern command_t const command_classify_;
+extern command_t const command_index_;
+extern command_t const command_search_;
 
 typedef enum options_outcome_t { options_parsed_k, options_help_k, options_refused_k } options_outcome_t;
 
-/// Reads the words after the command's name into zeroed settings. When refused, one line on standard error has said
-/// why.
-options_outcome_t options_parse_(command_t const *command, int word_count, char *const *words, settings_t *settings);
+/// Reads the words after the command's name into zeroed settings. Operands are moved to the front of `words`. When
+/// refused, one line on standard error has said why.
+options_outcome_t options_parse_(command_t const *command, int word_count, char **words, settings_t *settings);
 
 /// The command's help on standard output.
 void options_print_help_(command_t const *command);

@@ -104,9 +104,12 @@ static void format_npy_header(output_t const *output, char *header) {
     size_t const columns = output->scalar == uform_scalar_b1_k ? output->row_bytes : output->dimensions;
     memset(header, ' ', npy_header_bytes_k);
     memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
-    int const length = snprintf(header + 10, npy_header_bytes_k - 10,
-        "{'descr': '%s', 'fortran_order': False, 'shape': (%llu, %zu), }", facts_of(output->scalar)->npy_type,
-        (unsigned long long)output->rows, columns);
+    char row_shape[64];
+    if (output->inner) snprintf(row_shape, sizeof(row_shape), "%zu, %zu", columns / output->inner, output->inner);
+    else snprintf(row_shape, sizeof(row_shape), "%zu", columns);
+    int const length =
+        snprintf(header + 10, npy_header_bytes_k - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%llu, %s), }",
+            facts_of(output->scalar)->npy_type, (unsigned long long)output->rows, row_shape);
     header[10 + length] = ' ';
     header[npy_header_bytes_k - 1] = '\n';
 }

@@ -18,6 +18,7 @@ typedef struct output_t {
     output_format_t format;
     uform_scalar_t scalar;
     size_t dimensions;
+    size_t inner; ///< of a row that is a matrix, the columns; a NumPy file then has three dimensions
     size_t row_bytes;
     uint64_t rows;
     char *buffer;

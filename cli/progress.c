@@ -54,6 +54,14 @@ void message_status_(uform_status_t status) {
     message_("%s: %s", uform_status_name(status), detail[0] ? detail : uform_status_text(status));
 }
 
+char const *problem_of_one_(char const *problem, uform_status_t status) {
+    // A call with one item calls it the first of the call, which says nothing where items have numbers or names.
+    static char const *const firsts[] = {"text 0: ", "image 0: "};
+    for (size_t row = 0; problem && row != sizeof(firsts) / sizeof(firsts[0]); ++row)
+        if (strncmp(problem, firsts[row], strlen(firsts[row])) == 0) problem += strlen(firsts[row]);
+    return problem && problem[0] ? problem : uform_status_text(status);
+}
+
 uint64_t clock_ns_(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -73,30 +81,49 @@ static void format_duration(double seconds, char *words, size_t capacity) {
     else snprintf(words, capacity, "%lu:%02lu", whole / 60, whole % 60);
 }
 
-void progress_update_(progress_t *progress, uint64_t texts, uint64_t tokens, uint64_t bytes, uint64_t bytes_total) {
+/// "12 texts, 34 tokens, 5 pictures" or, with a rate, "12 texts/s, ..."; tokens belong to texts.
+static void format_counts(progress_counts_t counts, double rate, char const *unit, char *words, size_t capacity) {
+    struct {
+        double count;
+        bool shown;
+        char const *name;
+    } const rows[] = {{(double)counts.texts, counts.texts || !counts.pictures, "texts"},
+        {(double)counts.tokens, counts.texts || !counts.pictures, "tokens"},
+        {(double)counts.pictures, counts.pictures != 0, "pictures"}};
+    size_t length = 0;
+    for (size_t row = 0; row != sizeof(rows) / sizeof(rows[0]); ++row) {
+        if (!rows[row].shown || length >= capacity) continue;
+        int const written = snprintf(words + length, capacity - length, "%s%.0f %s%s", length ? ", " : "",
+            rows[row].count * rate, rows[row].name, unit);
+        length += written > 0 ? (size_t)written : 0;
+    }
+}
+
+void progress_update_(progress_t *progress, progress_counts_t counts, uint64_t done, uint64_t total) {
     if (!progress->shown) return;
     uint64_t const now = clock_ns_();
     if (progress->drawn_ns && now - progress->drawn_ns < redraw_interval_ns_k) return;
     progress->drawn_ns = now;
     double const seconds = (double)(now - progress->started_ns) * 1e-9;
     double const rate = seconds > 0 ? 1 / seconds : 0;
-    char left[64] = "";
-    if (bytes_total && bytes) {
-        double const share = bytes < bytes_total ? (double)bytes / (double)bytes_total : 1;
+    char left[64] = "", rates[160];
+    if (total && done) {
+        double const share = done < total ? (double)done / (double)total : 1;
         char duration[32];
         format_duration(seconds * (1 - share) / share, duration, sizeof(duration));
         snprintf(left, sizeof(left), ", %.0f %%, %s left", share * 100, duration);
     }
-    fprintf(stderr, "%s%llu texts, %.0f texts/s, %.0f tokens/s%s", wipe_line, (unsigned long long)texts,
-        (double)texts * rate, (double)tokens * rate, left);
+    format_counts(counts, rate, "/s", rates, sizeof(rates));
+    fprintf(stderr, "%s%llu done, %s%s", wipe_line, (unsigned long long)(counts.texts + counts.pictures), rates, left);
     fflush(stderr);
     line_is_drawn = true;
 }
 
-void progress_end_(progress_t *progress, uint64_t texts, uint64_t tokens) {
+void progress_end_(progress_t *progress, progress_counts_t counts) {
     if (!progress->shown) return;
     double const seconds = (double)(clock_ns_() - progress->started_ns) * 1e-9;
-    double const rate = seconds > 0 ? 1 / seconds : 0;
-    message_("%llu texts, %llu tokens in %.2f s: %.0f texts/s, %.0f tokens/s", (unsigned long long)texts,
-        (unsigned long long)tokens, seconds, (double)texts * rate, (double)tokens * rate);
+    char words[160], rates[160];
+    format_counts(counts, 1, "", words, sizeof(words));
+    format_counts(counts, seconds > 0 ? 1 / seconds : 0, "/s", rates, sizeof(rates));
+    message_("%s in %.2f s: %s", words, seconds, rates);
 }

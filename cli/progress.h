@@ -22,16 +22,26 @@ void message_(char const *format, ...) __attribute__((format(printf, 1, 2)));
 /// The same for a failed call of the library: what it was about, and the library's own words for the failure.
 void message_status_(uform_status_t status);
 
+/// The words for what became of an item that was encoded alone: the library's without the item's number in its call, or
+/// the status's own if there are none.
+char const *problem_of_one_(char const *problem, uform_status_t status);
+
 /// A monotonic clock.
 uint64_t clock_ns_(void);
 
 /// With `when` left to us, progress is shown when standard error is a terminal.
 void progress_begin_(progress_t *progress, uform_switch_t when);
 
-/// Redraws the line, a few times a second at most. `bytes_total` is zero where the input's size isn't known.
-void progress_update_(progress_t *progress, uint64_t texts, uint64_t tokens, uint64_t bytes, uint64_t bytes_total);
+/// What has been done.
+typedef struct progress_counts_t {
+    uint64_t texts, tokens, pictures;
+} progress_counts_t;
+
+/// Redraws the line, a few times a second at most. `done` of `total` is what the time left is told from; `total` is zero
+/// where it isn't known.
+void progress_update_(progress_t *progress, progress_counts_t counts, uint64_t done, uint64_t total);
 
 /// Replaces the line by a summary.
-void progress_end_(progress_t *progress, uint64_t texts, uint64_t tokens);
+void progress_end_(progress_t *progress, progress_counts_t counts);
 
 #endif

@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folders.h"
 #include "progress.h"
 #include "protect.h"
 
 /// Folders of a model's modules, and a tool's own folders in them.
-enum { folder_depth_k = 2 };
+enum { folder_depth_k = 2, beginning_bytes_k = 32 };
 
 static bool same_file(struct stat const *left, struct stat const *right) {
     return left->st_dev == right->st_dev && left->st_ino == right->st_ino;
@@ -38,12 +39,22 @@ static bool folder_holds(int folder, struct stat const *file, int depth) {
     return found;
 }
 
-bool output_permitted_(input_t const *input, settings_t const *settings) {
-    struct stat source, target;
+/// Whether a file begins as a picture does.
+static bool is_picture(char const *path) {
+    unsigned char beginning[beginning_bytes_k];
+    int const descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t const length = descriptor < 0 ? -1 : read(descriptor, beginning, sizeof(beginning));
+    if (descriptor >= 0) close(descriptor);
+    return length > 0 && begins_as_picture_(beginning, (size_t)length);
+}
+
+bool output_permitted_(int source, settings_t const *settings) {
+    struct stat input, target;
     if (!settings->output || strcmp(settings->output, "-") == 0) return true;
     if (stat(settings->output, &target) != 0 || !S_ISREG(target.st_mode)) return true;
-    if (fstat(input->descriptor, &source) == 0 && same_file(&source, &target))
+    if (source >= 0 && fstat(source, &input) == 0 && same_file(&input, &target))
         return message_("--output: %s: is the input", settings->output), false;
+    if (is_picture(settings->output)) return message_("--output: %s: is a picture", settings->output), false;
     int const model = open(settings->model, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!folder_holds(model, &target, folder_depth_k)) return true;
     message_("--output: %s: is a file of the model's directory", settings->output);

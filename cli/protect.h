@@ -6,11 +6,10 @@
 
 #include <stdbool.h>
 
-#include "input.h"
 #include "options.h"
 
-/// False, with a message, when the output names the file the texts come from or one of the model's directory, by
-/// whatever path.
-bool output_permitted_(input_t const *input, settings_t const *settings);
+/// False, with a message, when the output names the file that `source` reads, one of the model's directory, by whatever
+/// path, or a picture. `source` is -1 where nothing is open.
+bool output_permitted_(int source, settings_t const *settings);
 
 #endif

@@ -17,9 +17,20 @@ typedef struct setup_t {
     size_t row_bytes;
 } setup_t;
 
-/// Makes the executor and the model and tries the options on an empty text, so that what they get wrong is said before
-/// anything is read or written. On failure a message has been written and there is nothing to close.
-bool setup_open_(setup_t *setup, settings_t const *settings);
+/// The towers a command can't do without; bits.
+enum { setup_texts_k = 1, setup_images_k = 2 };
+
+/// Those that every item of an input needs: lines and texts that end in NUL the one, paths the other.
+unsigned setup_towers_of_(settings_t const *settings);
+
+/// Makes the executor and the model and tries the options on an empty text, or a small picture, so that what they get
+/// wrong is said before anything is read or written. On failure a message has been written and there is nothing to
+/// close.
+bool setup_open_(setup_t *setup, settings_t const *settings, unsigned towers);
+
+/// What the model makes of a picture that is always the same, by which it is known again whatever its directory is
+/// called: [dimensions] of the type the embeddings have.
+uform_status_t setup_probe_(setup_t const *setup, float *vector);
 
 void setup_close_(setup_t *setup);
 

@@ -42,7 +42,10 @@ static bool tokenize_window(tokenizing_t *tokenizing) {
         size_t count = 0;
         uform_status_t status = item->status;
         char const *problem = item->problem;
-        if (status == uform_status_ok_k) {
+        if (status == uform_status_ok_k && item->is_picture) {
+            status = uform_status_unsupported_k;
+            problem = "image: only texts have tokens";
+        } else if (status == uform_status_ok_k) {
             status = tokenize_text(tokenizing, input_text_(input, item), &count);
             problem = uform_last_detail();
         }
@@ -69,14 +72,14 @@ static exit_status_t run_tokenize(settings_t const *settings) {
     // Ids are found one text at a time, so threads would only wait.
     settings_t alone = *settings;
     alone.threads = 1;
-    if (!setup_open_(&tokenizing.setup, &alone)) return exit_status_usage_k;
+    if (!setup_open_(&tokenizing.setup, &alone, setup_texts_k)) return exit_status_usage_k;
     exit_status_t exit_status = exit_status_usage_k;
     tokenizing.capacity = ids_at_first_k;
     tokenizing.ids = calloc(tokenizing.capacity, sizeof(*tokenizing.ids));
     if (!tokenizing.ids) message_("not enough memory for %zu ids", tokenizing.capacity);
     if (tokenizing.ids && input_open_(&tokenizing.input, settings->input, settings->format, window_texts_k)) {
         // Opening the output empties it.
-        if (output_permitted_(&tokenizing.input, settings) &&
+        if (output_permitted_(tokenizing.input.descriptor, settings) &&
             output_open_(&tokenizing.output, settings->output, output_format_jsonl_k, uform_scalar_f32_k, 0)) {
             bool const streamed = tokenize_stream(&tokenizing);
             bool const written = output_close_(&tokenizing.output);
