@@ -40,7 +40,7 @@ typedef struct searching_t {
     match_t *matches; ///< [window_queries_k, top]
     size_t *found;    ///< [window_queries_k]
     size_t top;
-    uint64_t failed_count;
+    uint64_t answered_count, failed_count;
 } searching_t;
 
 /// One question, in a window or alone.
@@ -232,6 +232,7 @@ static bool answer_all(searching_t *searching, query_t *queries, size_t count) {
         if (!answer(searching, &queries[query], searching->matches + served * searching->top, searching->found[served]))
             return false;
         ++served;
+        ++searching->answered_count;
     }
     return fflush(stdout) == 0;
 }
@@ -281,7 +282,8 @@ static exit_status_t search(searching_t *searching) {
     searching->has_page = settings->page != NULL;
     if (searching->has_page && !page_open_(&searching->page, settings->page)) return exit_status_usage_k;
     bool const answered = settings->input ? answer_stream(searching) : answer_one(searching);
-    bool const shown = !searching->has_page || !answered || page_close_(&searching->page);
+    // A page of nothing takes no other one's place.
+    bool const shown = !searching->has_page || !answered || !searching->answered_count || page_close_(&searching->page);
     return answered && shown && !searching->failed_count ? exit_status_ok_k : exit_status_failed_k;
 }
 

@@ -21,8 +21,8 @@ static void expect_contains(char const *text, char const *part) {
 
 static void help_teaches(void **state) {
     (void)state;
-    static char const *const words[] = {
-        "--help", "-h", "embed --help", "tokenize --help", "info --help", "bench --help", "embed -h"};
+    static char const *const words[] = {"--help", "-h", "embed --help", "tokenize --help", "info --help",
+        "bench --help", "pixels --help", "classify --help", "index --help", "search --help", "embed -h"};
     for (size_t row = 0; row != sizeof(words) / sizeof(words[0]); ++row) {
         tool_result_t result = tool_run_text(words[row], "");
         assert_int_equal(result.exit_status, 0);
@@ -76,7 +76,25 @@ static void wrong_words_end_with_one_clear_line(void **state) {
         {"embed --model MODEL texts.txt", {"texts.txt", "unexpected"}},
         {"embed --model MODEL -x", {"'-x'"}},
         {"embed --model MODEL --", {"'--'"}},
-        {"embed --model MODEL --format csv", {"--format", "lines, jsonl or nul", "'csv'"}},
+        {"embed --model MODEL --format csv", {"--format", "lines, jsonl, nul or images", "'csv'"}},
+        {"tokenize --model MODEL --format images", {"--format", "lines, jsonl or nul", "'images'"}},
+        {"embed --model MODEL --format images", {"has no image tower"}},
+        {"embed --model MODEL --image-orientation yes", {"--image-orientation", "auto, on or off", "'yes'"}},
+        {"embed --model MODEL --image-pixel-limit 0", {"--image-pixel-limit", "positive", "'0'"}},
+        {"embed --model MODEL --image-flatten=1", {"--image-flatten", "takes no value", "'1'"}},
+        {"pixels --model MODEL", {"--image", "found nothing"}},
+        {"pixels --image x", {"--model", "found nothing"}},
+        {"pixels --model MODEL --image x", {"has no image tower"}},
+        {"index --model MODEL --output @index", {"expected folders or pictures", "index --help"}},
+        {"index --model MODEL /tmp", {"--output", "found nothing"}},
+        {"index --model MODEL --output @index /tmp", {"has no image tower"}},
+        {"search --model MODEL --text x", {"--index", "found nothing"}},
+        {"search --model MODEL --index @texts --text x", {"isn't an index"}},
+        {"search --model MODEL --index @texts --text x --top 10001", {"--top", "10000", "'10001'"}},
+        {"search --model MODEL --index @texts --exact maybe --text x", {"--exact", "auto, on or off", "'maybe'"}},
+        {"classify --model MODEL --labels a,b", {"expected pictures", "classify --help"}},
+        {"classify --model MODEL x", {"--labels", "found nothing"}},
+        {"classify --model MODEL --labels a,b x", {"has no image tower"}},
         {"embed --model MODEL --output-format json", {"--output-format", "jsonl, npy or f32", "'json'"}},
         {"embed --model MODEL --scalar f64", {"--scalar", "b1", "'f64'"}},
         {"embed --model MODEL --precision f16", {"--precision", "bf16", "'f16'"}},
