@@ -35,7 +35,17 @@ typedef struct tiff_t {
 } tiff_t;
 
 static uform_status_t fail(tiff_t const *tiff, char const *otherwise) {
-    return uform_fail_(uform_status_malformed_k, "%s", tiff->words[0] ? tiff->words : otherwise);
+    // Its complaints about memory have no code, but few forms.
+    static char const *const forms[] = {"Out of memory", "Failed to allocate memory", "malloc", "No space"};
+    uform_status_t status = uform_status_malformed_k;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); ++i)
+        if (strstr(tiff->words, forms[i])) status = uform_status_out_of_memory_k;
+    return uform_fail_(status, "%s", tiff->words[0] ? tiff->words : otherwise);
+}
+
+/// Where libtiff has no memory for a list, it says so by leaving out the list.
+static uform_status_t refuse_lack(void) {
+    return uform_fail_(uform_status_out_of_memory_k, "no memory for the directory");
 }
 
 // Memory as a file, for libtiff.
@@ -161,6 +171,7 @@ static uform_status_t read_header(tiff_t *tiff) {
         return uform_fail_(uform_status_unsupported_k, "PhotometricInterpretation: %u is not read", tiff->photometric);
     uint16_t extra_count = 0, *extras = NULL;
     (void)TIFFGetFieldDefaulted(codec, TIFFTAG_EXTRASAMPLES, &extra_count, &extras);
+    if (extra_count && !extras) return refuse_lack();
     if (tiff->samples > tiff->channels) {
         unsigned const meaning = extra_count ? extras[0] : EXTRASAMPLE_UNSPECIFIED;
         tiff->premultiplied = meaning == EXTRASAMPLE_ASSOCALPHA;
@@ -267,6 +278,7 @@ static uform_status_t fill_table(tiff_t const *tiff, uint8_t colors[256][3]) {
     bool const indexed = tiff->photometric == PHOTOMETRIC_PALETTE;
     if (indexed && !TIFFGetField(tiff->codec, TIFFTAG_COLORMAP, &maps[0], &maps[1], &maps[2]))
         return uform_fail_(uform_status_malformed_k, "ColorMap: expected one, found none");
+    if (indexed && !(maps[0] && maps[1] && maps[2])) return refuse_lack();
     size_t const listed = indexed ? (size_t)1 << tiff->bits : 0;
     for (size_t i = 0; i < 256; ++i)
         for (size_t c = 0; c < 3; ++c)
