@@ -79,26 +79,33 @@ static void report(char const *name, timed_t timed, uform_gemm_t const *gemm) {
     fflush(stdout);
 }
 
-/// A multiplication and the copies of its weights.
+/// A multiplication and the copies of its weights; chunks of the depth take turns, then copies.
 typedef struct gemm_bench_t {
     uform_gemm_t const *gemm;
     uform_gemm_call_t call;
     char *weights;
-    size_t packed_bytes, copies, next;
+    size_t packed_bytes, copies, next, chunk;
 } gemm_bench_t;
 
 static double gemm_once(void *context) {
     gemm_bench_t *const bench = context;
-    bench->call.weights = bench->weights + bench->next * bench->packed_bytes;
-    bench->next = (bench->next + 1) % bench->copies;
-    bench->gemm->multiply(&bench->call);
-    return 2.0 * (double)bench->call.rows * (double)bench->call.columns * (double)bench->call.depth;
+    uform_gemm_call_t *const call = &bench->call;
+    call->weights = bench->weights + bench->next * bench->packed_bytes;
+    call->depth_end = call->depth_begin + bench->chunk < call->depth ? call->depth_begin + bench->chunk : call->depth;
+    double const work =
+        2.0 * (double)call->rows * (double)call->columns * (double)(call->depth_end - call->depth_begin);
+    bench->gemm->multiply(call);
+    call->depth_begin = call->depth_end < call->depth ? call->depth_end : 0;
+    if (!call->depth_begin) bench->next = (bench->next + 1) % bench->copies;
+    return work;
 }
 
-static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t rows, size_t columns, size_t depth,
-    uform_activation_t activation, bool accumulate) {
-    char name[96];
-    snprintf(name, sizeof(name), "multiply %zu x %zu x %zu%s%s", rows, columns, depth,
+/// So much of the depth is multiplied at once.
+static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t rows, size_t columns, size_t chunk,
+    size_t depth, uform_activation_t activation, bool accumulate) {
+    char name[96], whole[32] = "";
+    if (depth != chunk) snprintf(whole, sizeof(whole), " of %zu", depth);
+    snprintf(name, sizeof(name), "multiply %zu x %zu x %zu%s%s%s", rows, columns, chunk, whole,
         accumulate ? " accumulating" : " ", accumulate ? "" : uform_activation_name_(activation));
     if (!wanted(name)) return;
     matrix_t inputs = matrix_new(precision, rows, depth, 17, true);
@@ -106,7 +113,8 @@ static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t r
     matrix_t outputs = matrix_new(accumulate ? precision_f32_k : precision, rows, columns, 17, true);
     matrix_fill(&outputs, rows, columns, contents_plain_k);
     size_t const packed_bytes = round_up(gemm->packed_bytes(columns, depth), 64);
-    gemm_bench_t bench = {.gemm = gemm, .packed_bytes = packed_bytes, .copies = weights_bytes_k / packed_bytes};
+    gemm_bench_t bench = {
+        .gemm = gemm, .packed_bytes = packed_bytes, .copies = weights_bytes_k / packed_bytes, .chunk = chunk};
     guarded_t weights = guarded_new(columns * depth * sizeof(float), true),
               bias = guarded_new(columns * sizeof(float), true);
     guarded_t packed = guarded_new(bench.copies * packed_bytes, true),
@@ -121,7 +129,6 @@ static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t r
         .columns = columns,
         .depth = depth,
         .column_end = columns,
-        .depth_end = depth,
         .rows = rows,
         .accumulate = accumulate,
         .bias = accumulate ? NULL : vector_of(&bias),
@@ -286,6 +293,8 @@ static void bench_rotate(uform_rows_t const *rows, uform_gemm_t const *gemm, pre
     guarded_free(&sines);
 }
 
+enum { chunk_k = 384 }; ///< of the feed-forward's middle, as much as goes up and down at once
+
 /// What one layer of a tower multiplies, and its attention.
 typedef struct tower_t {
     size_t width, inner, heads, head_width;
@@ -307,12 +316,13 @@ static void bench_tower(uform_kernels_t const *kernels, precision_t precision, t
     uform_gemm_t const *const gemm = f32 ? kernels->gemm_f32 : kernels->gemm_bf16;
     uform_attention_t const *const attention = f32 ? kernels->attention_f32 : kernels->attention_bf16;
     size_t const heads_width = tower->heads * tower->head_width;
+    uform_activation_t const identity = uform_activation_identity_k;
     for (size_t i = 0; i < 4 && tower->row_counts[i]; ++i) {
         size_t const rows = tower->row_counts[i];
-        bench_gemm(gemm, precision, rows, 3 * heads_width, tower->width, uform_activation_identity_k, false);
-        bench_gemm(gemm, precision, rows, tower->width, heads_width, uform_activation_identity_k, true);
-        bench_gemm(gemm, precision, rows, tower->inner, tower->width, tower->activation, false);
-        bench_gemm(gemm, precision, rows, tower->width, tower->inner, uform_activation_identity_k, true);
+        bench_gemm(gemm, precision, rows, 3 * heads_width, tower->width, tower->width, identity, false);
+        bench_gemm(gemm, precision, rows, tower->width, heads_width, heads_width, identity, true);
+        bench_gemm(gemm, precision, rows, tower->inner, tower->width, tower->width, tower->activation, false);
+        bench_gemm(gemm, precision, rows, tower->width, chunk_k, tower->inner, identity, true);
     }
     uform_attention_call_t options = {.causal = tower->causal};
     for (size_t i = 0; i < 5 && tower->lengths[i]; ++i) {
