@@ -6,7 +6,7 @@
  *  told by bytes (a processor that resizes f32, zeros padded after normalising) it is there itself, in planes.
  *
  *  Arithmetic: a class whose name ends in `Fast`, and one that exists for tensors only, computes as torch does; every other as
- *  Pillow does, which is what the plain names have meant since directories hold them. docs/images.md tells the rest.
+ *  Pillow does, which is what the plain names have meant since directories hold them. docs/preprocessing.md tells the rest.
  */
 #ifndef UFORM_IMAGES_PREPROCESS_H
 #define UFORM_IMAGES_PREPROCESS_H
