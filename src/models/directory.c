@@ -140,8 +140,9 @@ static uform_status_t open_tokenizer(char const *transformer, uform_directory_t 
 /// The weights of both towers: in one file or its shards, or each in its own.
 static uform_status_t open_weights(char const *transformer, uform_directory_t *directory) {
     uform_family_t const *family = directory->family;
-    if (!family->text_file || uform_weights_exist_(transformer))
-        return uform_weights_open_(transformer, &directory->weights);
+    bool together = true;
+    if (family->text_file && uform_weights_exist_(transformer, &together)) return uform_status_out_of_memory_k;
+    if (together) return uform_weights_open_(transformer, &directory->weights);
     uform_status_t text = uform_status_not_found_k, image = uform_status_not_found_k;
     if (directory->text.architecture)
         text = uform_weights_open_file_(transformer, family->text_file, &directory->weights);

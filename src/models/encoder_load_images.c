@@ -31,6 +31,24 @@ static uform_status_t load_values(uform_loader_t *loader) {
     return uform_status_ok_k;
 }
 
+/// A convolution's weights have to be channels, rows and columns of a patch, in this order.
+static uform_status_t check_convolution(uform_loader_t *loader) {
+    uform_architecture_t const *architecture = loader->encoder->architecture;
+    uform_architecture_sizes_t const *sizes = &loader->encoder->sizes;
+    uform_tensor_t weight;
+    bool const found =
+        uform_directory_find_(loader->directory, loader->tower, NULL, architecture->patches, 0, "weight", &weight);
+    if (!found || weight.dimension_count != 4) return uform_status_ok_k; // checked when it is read
+    size_t const *dimensions = weight.dimensions;
+    bool const same =
+        dimensions[1] == sizes->channels && dimensions[2] == sizes->patch && dimensions[3] == sizes->patch;
+    if (same && !architecture->channels_last) return uform_status_ok_k;
+    return uform_fail_(uform_status_malformed_k,
+        "%s: %s: shape: expected [%zu, %zu, %zu, %zu], found [%zu, %zu, %zu, %zu]", weight.file, weight.name,
+        sizes->width, sizes->channels, sizes->patch, sizes->patch, dimensions[0], dimensions[1], dimensions[2],
+        dimensions[3]);
+}
+
 /// The embedding of patches, its numbers in the order of an image's bytes.
 static uform_status_t load_linear(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
@@ -150,6 +168,7 @@ uform_status_t uform_loader_patches_(uform_loader_t *loader) {
     size_t const patch = encoder->sizes.patch;
     uform_preprocessor_t const *preprocessor = &loader->directory->preprocessor;
     uform_status_t status = load_values(loader);
+    if (!status) status = check_convolution(loader);
     if (!status) status = load_linear(loader);
     if (!status) status = find_table_grid(loader, &encoder->patches.table_grid);
     encoder->patches.usual_grid =

@@ -210,15 +210,16 @@ uform_status_t uform_weights_open_file_(char const *directory, char const *name,
     return status;
 }
 
-bool uform_weights_exist_(char const *directory) {
+uform_status_t uform_weights_exist_(char const *directory, bool *exist) {
     static char const *const names[] = {single_file, index_file};
-    bool exist = false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !exist; ++i) {
+    *exist = false;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]) && !*exist; ++i) {
         char *path = uform_path_join_(directory, names[i]);
-        exist = path && uform_file_exists_(path);
+        if (!path) return uform_status_out_of_memory_k;
+        *exist = uform_file_exists_(path);
         uform_free_(path);
     }
-    return exist;
+    return uform_status_ok_k;
 }
 
 void uform_weights_close_(uform_weights_t *weights) {

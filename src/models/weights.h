@@ -36,7 +36,7 @@ uform_status_t uform_weights_open_(char const *directory, uform_weights_t *weigh
 uform_status_t uform_weights_open_file_(char const *directory, char const *name, uform_weights_t *weights);
 
 /// Whether a directory has what `uform_weights_open_` opens.
-bool uform_weights_exist_(char const *directory);
+uform_status_t uform_weights_exist_(char const *directory, bool *exist);
 void uform_weights_close_(uform_weights_t *weights);
 
 /// Finds a tensor by its exact name; false without one.

@@ -12,15 +12,7 @@
 
 #include <cmocka.h>
 
-#include "malformed/workspace.h"
-#include "uform/uform.h"
-
-/// With `find`, every occurrence in the file is replaced; without, the whole file; without both, it is removed.
-typedef struct change_t {
-    char const *file, *find, *replace;
-    uform_status_t status;
-    char const *words; ///< what the detail must hold besides the file's name; NULL for a change that is fine
-} change_t;
+#include "malformed/changes.h"
 
 #define MALFORMED uform_status_malformed_k
 #define UNSUPPORTED uform_status_unsupported_k
@@ -184,77 +176,13 @@ static change_t const changes[] = {
         NOT_FOUND, "embeddings.word_embeddings.weight: missing"},
 };
 
-static uform_status_t load(workspace_t const *workspace) {
-    uform_model_options_t const options = {.size = sizeof(options), .precision = uform_scalar_f32_k};
-    uform_model_t model;
-    uform_status_t const status = uform_model_load_ram(workspace->path, NULL, 0, &options, &model);
-    assert_true((status == uform_status_ok_k) == (model != NULL));
-    uform_model_free(model);
-    return status;
-}
-
-/// All occurrences replaced; fails the test when there is none, for then the row tests nothing.
-static unsigned char *substitute(unsigned char const *bytes, size_t *length, char const *find, char const *replace) {
-    size_t const find_length = strlen(find), replace_length = strlen(replace);
-    unsigned char *changed = malloc(*length * (replace_length + 1) + 1);
-    size_t used = 0, found = 0;
-    for (size_t i = 0; i < *length;) {
-        if (i + find_length <= *length && !memcmp(bytes + i, find, find_length)) {
-            memcpy(changed + used, replace, replace_length);
-            used += replace_length, i += find_length, ++found;
-        } else changed[used++] = bytes[i++];
-    }
-    if (!found) fail_msg("expected \"%s\" in the file", find);
-    *length = used;
-    return changed;
-}
-
-static void apply(workspace_t const *workspace, change_t const *change) {
-    if (!change->replace) {
-        workspace_remove(workspace, change->file);
-        return;
-    }
-    if (!change->find) {
-        workspace_write_text(workspace, change->file, change->replace);
-        return;
-    }
-    size_t length;
-    unsigned char *bytes = workspace_read(workspace, change->file, &length);
-    unsigned char *changed = substitute(bytes, &length, change->find, change->replace);
-    workspace_write(workspace, change->file, changed, length);
-    free(changed);
-    free(bytes);
-}
-
-/// Whether the detail is one line that holds the words and names the file. Rows whose words name another file stand for
-/// themselves: the change shows where the changed file disagrees with it.
-static bool detail_is_good(change_t const *change) {
-    char const *detail = uform_last_detail();
-    bool const elsewhere =
-        strstr(change->words, "config.json") || strstr(change->words, "missing") || strstr(change->words, "shape");
-    return strstr(detail, change->words) && (elsewhere || strstr(detail, change->file)) && !strpbrk(detail, "\n\r");
-}
-
 static void one_change_is_refused(void **state) {
-    workspace_t const *workspace = *state;
-    size_t failed = 0;
-    for (size_t row = 0; row < sizeof(changes) / sizeof(changes[0]); ++row) {
-        change_t const *change = &changes[row];
-        workspace_copy_model(workspace, "dense_stack");
-        apply(workspace, change);
-        uform_status_t const status = load(workspace), expected = change->status;
-        if (status == expected && (status == uform_status_ok_k || detail_is_good(change))) continue;
-        print_error("%s, %s: expected %s about \"%s\", found %s: %s\n", change->file,
-            change->replace ? change->replace : "removed", uform_status_name(expected),
-            change->words ? change->words : "", uform_status_name(status), uform_last_detail());
-        ++failed;
-    }
-    assert_int_equal(failed, 0);
+    changes_check(*state, "dense_stack", changes, sizeof(changes) / sizeof(changes[0]));
 }
 
 static void the_unchanged_directory_loads(void **state) {
     workspace_copy_model(*state, "dense_stack");
-    if (load(*state)) fail_msg("%s", uform_last_detail());
+    if (changes_load(*state)) fail_msg("%s", uform_last_detail());
 }
 
 static void other_formats_of_weights_are_named(void **state) {
@@ -262,7 +190,7 @@ static void other_formats_of_weights_are_named(void **state) {
     workspace_copy_model(workspace, "dense_stack");
     workspace_remove(workspace, "2_Dense_1024/model.safetensors");
     workspace_write_text(workspace, "2_Dense_1024/pytorch_model.bin", "PK");
-    assert_int_equal(load(workspace), uform_status_unsupported_k);
+    assert_int_equal(changes_load(workspace), uform_status_unsupported_k);
     assert_non_null(strstr(uform_last_detail(), "2_Dense_1024/pytorch_model.bin"));
 }
 

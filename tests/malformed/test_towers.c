@@ -1,0 +1,134 @@
+/**
+ *  Broken directories of models with towers for images: what only they have in config.json, in their weights and beside them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "malformed/changes.h"
+
+#define MALFORMED uform_status_malformed_k
+#define UNSUPPORTED uform_status_unsupported_k
+#define NOT_FOUND uform_status_not_found_k
+#define MISMATCHED uform_status_mismatched_k
+#define OK uform_status_ok_k
+
+static change_t const clip_changes[] = {
+    {"config.json", "\"hidden_size\": 48", "\"hidden_size\": \"x\"", MALFORMED,
+        "vision_config: hidden_size: expected an integer"},
+    {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "text_config: hidden_size"},
+    {"config.json", "\"image_size\": 32", "\"image_size\": 0", MALFORMED, "vision_config: image_size"},
+    {"config.json", "\"image_size\": 32", "\"image_size\": 4", MALFORMED, "image_size: expected at least one patch"},
+    {"config.json", "\"image_size\": 32", "\"image_size\": [32]", MALFORMED, "image_size"},
+    {"config.json", "\"image_size\": 32", "\"image_size\": [32, \"x\"]", MALFORMED, "image_size"},
+    {"config.json", "\"image_size\": 32", "\"image_size\": [32, 32]", OK, NULL},
+    {"config.json", "\"image_size\": 32", "\"image_size\": 40", MISMATCHED, "size: expected 5 x 5 patches"},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": 0", MALFORMED, "patch_size"},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": [8, 4]", MALFORMED,
+        "patch_size: expected an integer or two equal"},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": [8, 8]", OK, NULL},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": 100000", MALFORMED, "patch_size"},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": 16", MALFORMED,
+        "patch_embedding.weight: shape: expected [48, 3, 16, 16]"},
+    {"config.json", "\"num_channels\": 3", "\"num_channels\": 1", UNSUPPORTED, "num_channels: expected 3, found 1"},
+    {"config.json", "\"num_attention_heads\": 3", "\"num_attention_heads\": 5", MALFORMED, "hidden_size"},
+    {"config.json", "quick_gelu", "quick_glue", UNSUPPORTED, "hidden_act"},
+    {"config.json", "\"eos_token_id\": 555", "\"eos_token_id\": [555]", MALFORMED, "eos_token_id"},
+    {"config.json", "\"clip\"", "\"clap\"", UNSUPPORTED, "expected a supported architecture"},
+    {"config.json", "\"vision_config\"", "\"vision\"", MALFORMED, "shape"},
+    {"config.json", "\"projection_dim\": 28", "\"quantization_config\": {\"bits\": 4}", UNSUPPORTED,
+        "quantization_config"},
+    {"model.safetensors", "visual_projection.weight", "visual_production.weight", NOT_FOUND,
+        "visual_projection.weight: missing"},
+    {"model.safetensors", "vision_model.pre_layrnorm.bias", "vision_model.pre_layernorm.bia", NOT_FOUND,
+        "vision_model.pre_layrnorm.bias: missing"},
+    {"model.safetensors", "vision_model.embeddings.class_embedding", "vision_model.embeddings.class_embodying",
+        NOT_FOUND, "class_embedding: missing"},
+    {"model.safetensors", "[48,3,8,8]", "[48,8,3,8]", MALFORMED, "shape: expected [48, 3, 8, 8], found [48, 8, 3, 8]"},
+    {"model.safetensors", "[48,3,8,8]", "[3,48,8,8]", MALFORMED, "shape: expected [48, 3, 8, 8], found [3, 48, 8, 8]"},
+    {"model.safetensors", "[28,48]", "[48,28]", MALFORMED, "visual_projection.weight: shape"},
+    {"preprocessor_config.json", NULL, "", MALFORMED, "line 1"},
+    {"preprocessor_config.json", NULL, "[]", MALFORMED, ""},
+    {"preprocessor_config.json", "CLIPImageProcessor", "ClapImageProcessor", UNSUPPORTED, "ClapImageProcessor"},
+    {"preprocessor_config.json", "\"resample\": 3", "\"resample\": 9", MALFORMED, "resample"},
+    {"preprocessor_config.json", "\"do_center_crop\": true", "\"do_center_crop\": false", UNSUPPORTED,
+        "expected one size for all images"},
+    {"preprocessor_config.json", NULL, NULL, OK, NULL}, // texts are still encoded
+    {"tokenizer.json", NULL, NULL, OK, NULL},           // and so are images
+    {"tokenizer.json", NULL, "{}", MALFORMED, "model"},
+};
+
+static change_t const siglip_changes[] = {
+    {"model.safetensors", "logit_bias", "logit_bill", OK, NULL},
+    {"model.safetensors", "vision_model.head.probe", "vision_model.head.prone", NOT_FOUND, "head.probe: missing"},
+    {"model.safetensors", "in_proj_bias", "in_proj_bill", NOT_FOUND, "head.attention.in_proj_bias: missing"},
+};
+
+static change_t const uform_changes[] = {
+    {"config.json", "\"dim\"", "\"dimm\"", MALFORMED, "dim: expected an integer"},
+    {"config.json", "\"bert\"", "\"albert\"", UNSUPPORTED, "model_type: expected \"bert\" or \"roberta\""},
+    {"config.json", "\"multimodal_layers_ids\": [", "\"multimodal_layers_ids\": [\"x\", ", MALFORMED,
+        "multimodal_layers_ids"},
+    {"image_encoder.safetensors", NULL, NULL, OK, NULL},
+    {"text_encoder.safetensors", NULL, NULL, OK, NULL},
+    {"image_encoder.safetensors", NULL, "", MALFORMED, "header length"},
+};
+
+static void towers_are_checked(void **state) {
+    workspace_t const *workspace = *state;
+    changes_check(workspace, "../vision/models/clip", clip_changes, sizeof(clip_changes) / sizeof(clip_changes[0]));
+    changes_check(
+        workspace, "../vision/models/siglip", siglip_changes, sizeof(siglip_changes) / sizeof(siglip_changes[0]));
+    changes_check(
+        workspace, "../vision/models/uform_bert", uform_changes, sizeof(uform_changes) / sizeof(uform_changes[0]));
+}
+
+/// One tower whose file is missing leaves the other usable, and its own calls name the file.
+static void a_missing_file_leaves_one_tower(void **state) {
+    static struct {
+        char const *model, *file;
+        bool texts;
+    } const rows[] = {
+        {"../vision/models/clip", "preprocessor_config.json", true},
+        {"../vision/models/clip", "tokenizer.json", false},
+        {"../vision/models/uform_bert", "image_encoder.safetensors", true},
+        {"../vision/models/uform_bert", "text_encoder.safetensors", false},
+    };
+    workspace_t const *workspace = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        workspace_copy_model(workspace, rows[i].model);
+        workspace_remove(workspace, rows[i].file);
+        uform_model_t model;
+        if (uform_model_load_ram(workspace->path, NULL, 0, NULL, &model)) fail_msg("%s", uform_last_detail());
+        uform_model_description_t description;
+        assert_int_equal(uform_model_describe(model, &description), uform_status_ok_k);
+        assert_int_equal(description.encodes_texts, rows[i].texts);
+        assert_int_equal(description.encodes_images, !rows[i].texts);
+        float row[256];
+        unsigned char const pixels[3] = {1, 2, 3};
+        uform_text_t const text = {"a", 1};
+        uform_image_t const image = {pixels, 3, uform_image_layout_rgb_k, 1, 1, 0};
+        assert_true(description.dimensions <= sizeof(row) / sizeof(row[0]));
+        assert_int_equal(uform_encode_texts(model, NULL, &text, 1, NULL, row, 0, NULL),
+            rows[i].texts ? uform_status_ok_k : uform_status_unsupported_k);
+        assert_int_equal(uform_encode_images(model, NULL, &image, 1, NULL, row, 0, NULL),
+            rows[i].texts ? uform_status_unsupported_k : uform_status_ok_k);
+        uform_status_t const refused = rows[i].texts ? uform_encode_images(model, NULL, &image, 1, NULL, row, 0, NULL)
+                                                     : uform_encode_texts(model, NULL, &text, 1, NULL, row, 0, NULL);
+        assert_int_equal(refused, uform_status_unsupported_k);
+        assert_non_null(strstr(uform_last_detail(), rows[i].file));
+        uform_model_free(model);
+    }
+}
+
+int main(void) {
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(towers_are_checked),
+        cmocka_unit_test(a_missing_file_leaves_one_tower),
+    };
+    return cmocka_run_group_tests_name("towers", tests, workspace_setup, workspace_teardown);
+}
