@@ -372,6 +372,10 @@ def add_avifs():
     data = save(RGB, "AVIF", quality=70)
     add("cut_half.avif", data[:len(data) // 2], "malformed")
     add("cut_in_header.avif", data[:40], "malformed")
+    # Libraries are known to tell standard error about these.
+    add("data_wrong.avif", data[:-60] + bytes(byte ^ 0xA5 for byte in data[-60:]), "malformed")
+    at = data.index(b"mdat") + 4
+    add("header_wrong.avif", data[:at] + bytes(byte ^ 0xFF for byte in data[at:at + 16]) + data[at + 16:], "malformed")
     size = struct.pack(">II", WIDTH, HEIGHT)
     at = data.index(b"ispe") + 8
     assert data[at:at + 8] == size

@@ -15,7 +15,7 @@
 
 enum {
     rows_at_once_k = 16,
-    scan_limit_k = 500, ///< a scan costs as much as a picture and may take a few bytes
+    scan_limit_k = 100, ///< a scan costs as much as a picture and may take a few bytes
 };
 
 typedef struct jpeg_t {

@@ -30,7 +30,9 @@ unsigned uform_exif_orientation_(uint8_t const *exif, size_t exif_bytes) {
     for (unsigned i = 0; i < 2 && exif_bytes >= 6 && !memcmp(exif, "Exif\0\0", 6); ++i) exif += 6, exif_bytes -= 6;
     if (exif_bytes < 8) return 0;
     bool const big_endian = exif[0] == 'M';
-    if ((exif[0] != 'I' && exif[0] != 'M') || exif[1] != exif[0] || (exif[2] != 42 && exif[3] != 42)) return 0;
+    // Some writers mix up the order of the magic number.
+    bool const magic = (exif[2] == 42 && !exif[3]) || (!exif[2] && exif[3] == 42);
+    if ((exif[0] != 'I' && exif[0] != 'M') || exif[1] != exif[0] || !magic) return 0;
     size_t const start = uform_read_u32_(exif + 4, big_endian);
     if (start > exif_bytes - 2) return 0;
     size_t count = uform_read_u16_(exif + start, big_endian);

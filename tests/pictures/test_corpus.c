@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <zlib.h>
@@ -45,6 +46,30 @@ static void pictures_are_pillows(void **state) {
     assert_int_equal(wrong, 0);
 }
 
+/// Whatever is wrong with a file, neither the library nor those below it tell standard error.
+static void nothing_is_printed(void **state) {
+    (void)state;
+    size_t count;
+    picture_t *const pictures = corpus_read(&count);
+    FILE *const kept = tmpfile();
+    int const standard_error = dup(STDERR_FILENO);
+    assert_non_null(kept);
+    assert_true(standard_error >= 0 && dup2(fileno(kept), STDERR_FILENO) >= 0);
+    uform_bytes_t buffer = {NULL, 0};
+    for (size_t i = 0; i < count; ++i) {
+        uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
+        uform_bitmap_t bitmap;
+        (void)uform_decode_(&image, &(uform_decode_options_t){0}, &buffer, &bitmap);
+    }
+    uform_free_(buffer.memory);
+    (void)fflush(stderr);
+    assert_true(dup2(standard_error, STDERR_FILENO) >= 0);
+    (void)close(standard_error);
+    corpus_free(pictures, count);
+    assert_int_equal(lseek(fileno(kept), 0, SEEK_END), 0);
+    (void)fclose(kept);
+}
+
 static void limits_stop_at_the_header(void **state) {
     (void)state;
     size_t count;
@@ -69,7 +94,7 @@ static void limits_stop_at_the_header(void **state) {
 }
 
 int main(void) {
-    struct CMUnitTest const tests[] = {
-        cmocka_unit_test(pictures_are_pillows), cmocka_unit_test(limits_stop_at_the_header)};
+    struct CMUnitTest const tests[] = {cmocka_unit_test(pictures_are_pillows), cmocka_unit_test(nothing_is_printed),
+        cmocka_unit_test(limits_stop_at_the_header)};
     return cmocka_run_group_tests_name("pictures", tests, NULL, NULL);
 }
