@@ -68,8 +68,10 @@ static size_t encode(state_t *state) {
         size_t const count = state->count - begin < step ? state->count - begin : step;
         uform_encode_report_t report = {.size = sizeof(report)};
         float *rows = state->rows + begin * width;
-        check(state->texts ? uform_encode_texts(state->model, state->executor, state->texts + begin, count, NULL, rows, 0, &report)
-                           : uform_encode_images(state->model, state->executor, state->images + begin, count, NULL, rows, 0, &report),
+        check(state->texts ? uform_encode_texts(
+                                 state->model, state->executor, state->texts + begin, count, NULL, rows, 0, &report)
+                           : uform_encode_images(
+                                 state->model, state->executor, state->images + begin, count, NULL, rows, 0, &report),
             "encoding");
         token_count += report.token_count;
     }
@@ -140,7 +142,8 @@ static void use_raw(state_t *state, size_t batch, size_t count, size_t width, si
     state->file = malloc(count * bytes);
     require(state->file != NULL, "out of memory");
     unsigned noise = 1;
-    for (size_t i = 0; i < count * bytes; ++i) noise = noise * 1664525u + 1013904223u, state->file[i] = (char)(noise >> 24);
+    for (size_t i = 0; i < count * bytes; ++i)
+        noise = noise * 1664525u + 1013904223u, state->file[i] = (char)(noise >> 24);
     for (size_t i = 0; i < count; ++i)
         state->images[i] = (uform_image_t){state->file + i * bytes, bytes, uform_image_layout_rgb_k, width, height, 0};
     encode(state); // the warm-up

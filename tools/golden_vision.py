@@ -14,7 +14,9 @@ import json
 import math
 import os
 import pathlib
+import re
 import shutil
+import string
 
 import numpy as np
 import torch
@@ -42,8 +44,6 @@ TEXTS = [
 CORPUS = ["a photo of a cat and a dog", "two dogs on the beach at night with a hat", "the dog and the cat see more photos here"]
 PICTURES = [(40, 30), (33, 57), (24, 24), (90, 21)]  # width and height; none is a size any model here was made for
 PIXEL_STEP = 37  # every how manieth number of a pixel tensor is kept
-
-PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 
 
 def make_picture(width, height):
@@ -83,7 +83,7 @@ def make_siglip_tokenizer(path):
     pieces += [(letter, -8.0 - 0.01 * i) for i, letter in enumerate("abcdfghijklmnopqrtuvwxyzéèû0123456789")]
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=2))
     tokenizer.normalizer = normalizers.Sequence([
-        normalizers.Lowercase(), normalizers.Replace(Regex("[" + "".join("\\" + sign for sign in PUNCTUATION) + "]"), ""),
+        normalizers.Lowercase(), normalizers.Replace(Regex("[" + re.escape(string.punctuation) + "]"), ""),
         normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()])
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="always")
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])

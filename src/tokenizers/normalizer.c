@@ -345,7 +345,7 @@ static void add_to_set(uform_normalizer_step_t *step, unsigned char character) {
 static bool read_set(uform_json_t const *expression, uform_normalizer_step_t *step) {
     static char const signs[] = "!\"#$%&'()*+,./:;<=>?@^_`{|}~ ";
     char const *at = expression->text, *const end = at + expression->length;
-    if (at == end || *at++ != '[' || at == end || *at == '^') return false;
+    if (at == end || *at++ != '[' || at == end || *at == '^' || *at == ']') return false;
     for (; at < end && *at != ']'; ++at) {
         bool const escaped = *at == '\\';
         if (escaped && ++at == end) return false;
