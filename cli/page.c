@@ -60,7 +60,7 @@ static void write_words(page_t *page, char const *words) {
 static void write_text(page_t *page, char const *text) {
     char *const copy = strdup(text);
     if (!copy) {
-        write_words(page, "?");
+        replace_fail_(&page->file, strerror(ENOMEM));
         return;
     }
     make_plain_(copy);
@@ -111,6 +111,8 @@ static void write_link(page_t *page, char const *path) {
 static void write_link_to(page_t *page, char const *path) {
     char *const full = path_from_root_(path);
     if (full) write_link(page, full);
+    else if (errno == ENOMEM) replace_fail_(&page->file, strerror(ENOMEM));
+    // A folder that is gone can't be resolved.
     else write_escaped(page, path);
     free(full);
 }

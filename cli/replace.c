@@ -14,7 +14,7 @@
 
 enum { signature_bytes_k = 32 };
 
-static bool fail(replacement_t *replacement, char const *problem) {
+bool replace_fail_(replacement_t *replacement, char const *problem) {
     if (!replacement->failed) message_("--%s: %s: %s", replacement->option, replacement->path, problem);
     replacement->failed = true;
     return false;
@@ -23,31 +23,31 @@ static bool fail(replacement_t *replacement, char const *problem) {
 /// Whether the file that stands there may go.
 static bool may_replace(replacement_t *replacement, char const *signature) {
     struct stat facts;
-    if (stat(replacement->path, &facts) != 0) return errno == ENOENT || fail(replacement, strerror(errno));
-    if (!S_ISREG(facts.st_mode)) return fail(replacement, "expected a file");
+    if (stat(replacement->path, &facts) != 0) return errno == ENOENT || replace_fail_(replacement, strerror(errno));
+    if (!S_ISREG(facts.st_mode)) return replace_fail_(replacement, "expected a file");
     if (facts.st_size == 0) return true;
     char found[signature_bytes_k] = "";
     FILE *const file = fopen(replacement->path, "rb");
-    if (!file) return fail(replacement, strerror(errno));
+    if (!file) return replace_fail_(replacement, strerror(errno));
     size_t const length = fread(found, 1, sizeof(found), file);
     fclose(file);
     size_t const wanted = strlen(signature);
     if (length >= wanted && strncasecmp(found, signature, wanted) == 0) return true;
-    return fail(replacement, "exists and isn't a file that this command wrote; remove it first");
+    return replace_fail_(replacement, "exists and isn't a file that this command wrote; remove it first");
 }
 
 /// An unused name in the same folder, with the permissions a new file gets.
 static bool open_temporary(replacement_t *replacement) {
     size_t const length = strlen(replacement->path);
     replacement->temporary = malloc(length + 8);
-    if (!replacement->temporary) return fail(replacement, strerror(ENOMEM));
+    if (!replacement->temporary) return replace_fail_(replacement, strerror(ENOMEM));
     memcpy(replacement->temporary, replacement->path, length);
     memcpy(replacement->temporary + length, ".XXXXXX", 8);
     int const descriptor = mkstemp(replacement->temporary);
     if (descriptor < 0) {
         free(replacement->temporary);
         replacement->temporary = NULL;
-        return fail(replacement, strerror(errno));
+        return replace_fail_(replacement, strerror(errno));
     }
     mode_t const mask = umask(0);
     umask(mask);
@@ -55,7 +55,7 @@ static bool open_temporary(replacement_t *replacement) {
     replacement->stream = fdopen(descriptor, "wb");
     if (replacement->stream) return true;
     close(descriptor);
-    return fail(replacement, strerror(errno));
+    return replace_fail_(replacement, strerror(errno));
 }
 
 bool replace_open_(replacement_t *replacement, char const *option, char const *path, char const *signature) {
@@ -72,26 +72,26 @@ bool replace_open_(replacement_t *replacement, char const *option, char const *p
 
 bool replace_write_(replacement_t *replacement, void const *bytes, size_t length) {
     if (replacement->failed) return false;
-    return fwrite(bytes, 1, length, replacement->stream) == length || fail(replacement, strerror(errno));
+    return fwrite(bytes, 1, length, replacement->stream) == length || replace_fail_(replacement, strerror(errno));
 }
 
 bool replace_rewrite_(replacement_t *replacement, uint64_t offset, void const *bytes, size_t length) {
     if (replacement->failed) return false;
     return fseeko(replacement->stream, (off_t)offset, SEEK_SET) == 0 ? replace_write_(replacement, bytes, length)
-                                                                     : fail(replacement, strerror(errno));
+                                                                     : replace_fail_(replacement, strerror(errno));
 }
 
 char *replace_folder_(replacement_t *replacement) {
     char *const folder = path_folder_(replacement->temporary);
-    if (!folder) fail(replacement, strerror(errno));
+    if (!folder) replace_fail_(replacement, strerror(errno));
     return folder;
 }
 
 bool replace_commit_(replacement_t *replacement) {
     // Some file systems tell only now that there was no room.
-    if (!replacement->failed && fflush(replacement->stream) != 0) fail(replacement, strerror(errno));
+    if (!replacement->failed && fflush(replacement->stream) != 0) replace_fail_(replacement, strerror(errno));
     if (!replacement->failed && rename(replacement->temporary, replacement->path) != 0)
-        fail(replacement, strerror(errno));
+        replace_fail_(replacement, strerror(errno));
     bool const written = !replacement->failed;
     if (written) {
         free(replacement->temporary);

@@ -24,6 +24,9 @@ bool replace_open_(replacement_t *replacement, char const *option, char const *p
 /// Appends bytes. The first failure writes a message, further calls do nothing.
 bool replace_write_(replacement_t *replacement, void const *bytes, size_t length);
 
+/// Fails for a reason of the caller's, which a message tells.
+bool replace_fail_(replacement_t *replacement, char const *problem);
+
 /// Overwrites bytes that were written before.
 bool replace_rewrite_(replacement_t *replacement, uint64_t offset, void const *bytes, size_t length);
 

@@ -1,7 +1,8 @@
 /**
  *  USearch's functions and numbers as every release of its version 2 has them; version 1 lacks some of the functions.
- *  The graph holds the vectors in half precision, which finds candidates; their scores are computed from the index's
- *  own vectors, so they are the same bits as without it.
+ *  The graph finds candidates. Their scores are computed from the index's own vectors, so they are the same bits as
+ *  without it. Vectors are added by one thread: the same pictures then make the same graph, and early releases don't
+ *  count on more threads than they know of.
  *
  *  A graph's file is memory as USearch lays it out, and it follows what stands there wherever it points. So a graph is
  *  opened only if its bytes sum up to what the index says.
@@ -28,9 +29,9 @@ static char const library_name[] = "libusearch_c.dylib";
 static char const library_name[] = "libusearch_c.so";
 #endif
 
-enum { metric_inner_product_k = 2, scalar_f32_k = 1, scalar_f16_k = 3, known_version_k = 2 };
+enum { metric_inner_product_k = 2, scalar_f32_k = 1, known_version_k = 2 };
 
-/// A graph is asked for more than is wanted: it finds nearly all of the best, and half precision shuffles neighbours.
+/// A graph is asked for more than is wanted, since it finds nearly all of the best.
 enum { candidates_per_match_k = 4, candidates_at_least_k = 64 };
 
 /// What an index of USearch is made with. The layout is theirs.
@@ -129,7 +130,7 @@ static usearch_outcome_t open_library(struct usearch_s *usearch, char *reason) {
 
 static usearch_outcome_t make_graph(struct usearch_s *usearch, size_t dimensions, char *reason) {
     usearch_options_t options = {
-        .metric_kind = metric_inner_product_k, .quantization = scalar_f16_k, .dimensions = dimensions};
+        .metric_kind = metric_inner_product_k, .quantization = scalar_f32_k, .dimensions = dimensions};
     char const *error = NULL;
     usearch->graph = usearch->functions.init(&options, &error);
     if (error || !usearch->graph) return say(usearch_failed_k, reason, "%s", error ? error : "not enough memory");

@@ -48,8 +48,8 @@ char const *usearch_version(void) {
 #endif
 
 void *usearch_init(init_options_t *options, char const **error) {
-    // Inner products, kept in half precision, no function of the caller's, defaults for the rest.
-    if (options->metric_kind != 2 || options->metric || options->quantization != 3 || options->connectivity ||
+    // Inner products, kept as they are, no function of the caller's, defaults for the rest.
+    if (options->metric_kind != 2 || options->metric || options->quantization != 1 || options->connectivity ||
         options->expansion_add || options->expansion_search || options->multi)
         return *error = "unexpected options", NULL;
     list_t *const list = calloc(1, sizeof(*list));

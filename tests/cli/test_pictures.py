@@ -432,7 +432,7 @@ class Pictures(unittest.TestCase):
         self.assertEqual(rows[5], alone)
         words = self.search("--input", "-", "--top", "1", input=b"query 1\nquery 2").output.decode(
             errors="surrogateescape")
-        self.assertRegex(words, r"^query 1\n  [ -]\d\.\d{4}  [^\0]+\n\nquery 2\n  [ -]\d\.\d{4}  [^\0]+\n\n$")
+        self.assertRegex(words, r"^query 1\n +-?\d\.\d{4}  [^\0]+\n\nquery 2\n +-?\d\.\d{4}  [^\0]+\n\n$")
 
     def test_usearch_answers_as_comparing_does(self):
         names = [b"%d.png" % number for number in range(40)]
