@@ -84,7 +84,7 @@ impl From<F16> for f32 {
 pub struct Item {
     /// Why its row is null, if it is.
     pub status: Result<()>,
-    /// Tokens encoded, special ones included.
+    /// Tokens encoded, special ones included; of an image its patches and the tokens before them.
     pub token_count: u32,
     /// Whether the text was longer than the limit.
     pub truncated: bool,
@@ -102,9 +102,9 @@ impl Item {
     }
 }
 
-/// Embeddings of one call: a row for each text, in their order.
+/// Embeddings of one call: a row for each text or image, in their order.
 ///
-/// A text that couldn't be encoded doesn't fail the others: its row answers its status, so that it can't be taken for an
+/// One that couldn't be encoded doesn't fail the others: its row answers its status, so that it can't be taken for an
 /// embedding.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Embeddings<S: Element> {
@@ -120,7 +120,7 @@ impl<S: Element> Embeddings<S> {
         Self { elements, row_elements: row_elements::<S>(dimensions), dimensions, items }
     }
 
-    /// How many rows there are: one for each text.
+    /// How many rows there are: one for each item.
     pub fn len(&self) -> usize {
         self.items.len()
     }
@@ -135,7 +135,7 @@ impl<S: Element> Embeddings<S> {
         self.dimensions
     }
 
-    /// A text's embedding, or why there is none.
+    /// An item's embedding, or why there is none.
     ///
     /// # Errors
     ///
@@ -152,21 +152,21 @@ impl<S: Element> Embeddings<S> {
         (0..self.len()).map(move |index| self.row(index))
     }
 
-    /// What became of each text.
+    /// What became of each item.
     pub fn items(&self) -> &[Item] {
         &self.items
     }
 
-    /// Tokens encoded over all texts.
+    /// Tokens encoded over all items.
     pub fn token_count(&self) -> usize {
         self.items.iter().map(|item| item.token_count as usize).sum()
     }
 
-    /// The whole matrix, row after row, if every text was encoded.
+    /// The whole matrix, row after row, if every item was encoded.
     ///
     /// # Errors
     ///
-    /// The status of the first text that wasn't.
+    /// The status of the first item that wasn't.
     pub fn into_vec(self) -> Result<Vec<S>> {
         self.items.iter().try_for_each(|item| item.status)?;
         Ok(self.elements)

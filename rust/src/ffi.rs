@@ -90,6 +90,7 @@ newtypes! {
     GPUVendor(i32) = "uform_gpu_vendor_t";
     MultimemTier(i32) = "uform_multimem_tier_t";
     Switch(i32) = "uform_switch_t";
+    ImageLayout(i32) = "uform_image_layout_t";
     Pooling(u32) = "uint32_t";
 }
 
@@ -134,11 +135,31 @@ structs! {
         default_prompt: [c_char; 64],
         weights_bytes: usize,
         flops_per_token: f64,
+        encodes_texts: bool,
+        encodes_images: bool,
+        image_height: usize,
+        image_width: usize,
+        patch_size: usize,
+        image_tokens: usize,
+        image_layers: usize,
+        image_hidden_width: usize,
+        flops_per_image: f64,
+        logit_scale: f64,
+        logit_bias: f64,
     }
 
     Text = "uform_text_t" {
         data: *const c_char,
         length: usize,
+    }
+
+    Image = "uform_image_t" {
+        data: *const c_void,
+        length: usize,
+        layout: ImageLayout,
+        width: usize,
+        height: usize,
+        stride_bytes: usize,
     }
 
     EncodeOptions = "uform_encode_options_t" {
@@ -152,6 +173,9 @@ structs! {
         max_tokens: usize,
         truncate_left: Switch,
         literal_specials: bool,
+        image_orientation: Switch,
+        image_flatten: Switch,
+        image_pixel_limit: usize,
     }
 
     ItemReport = "uform_item_report_t" {
@@ -267,10 +291,39 @@ functions! {
         stride_bytes: usize,
         report: *mut EncodeReport,
     ) -> Status;
+    fn uform_encode_images(
+        model: Model,
+        executor: Executor,
+        images: *const Image,
+        count: usize,
+        options: *const EncodeOptions,
+        embeddings: *mut c_void,
+        stride_bytes: usize,
+        report: *mut EncodeReport,
+    ) -> Status;
+    fn uform_image_pixels(
+        model: Model,
+        image: Image,
+        options: *const EncodeOptions,
+        pixels: *mut f32,
+        capacity: usize,
+        shape: *mut usize,
+    ) -> Status;
     fn uform_defer_texts(
         model: Model,
         executor: Executor,
         texts: *const Text,
+        count: usize,
+        options: *const EncodeOptions,
+        embeddings: *mut c_void,
+        stride_bytes: usize,
+        report: *mut EncodeReport,
+        call: *mut Call,
+    ) -> Status;
+    fn uform_defer_images(
+        model: Model,
+        executor: Executor,
+        images: *const Image,
         count: usize,
         options: *const EncodeOptions,
         embeddings: *mut c_void,

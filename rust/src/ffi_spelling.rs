@@ -29,6 +29,7 @@ spell! {
     u32 = "uint32_t";
     u64 = "uint64_t";
     usize = "size_t";
+    f32 = "float";
     f64 = "double";
     bool = "bool";
 }

@@ -1,7 +1,8 @@
-//! UForm turns texts into embeddings on CPUs: it reads a sentence-transformers model directory as it is and gives the
-//! vectors that sentence-transformers gives.
+//! UForm turns texts and images into embeddings on CPUs: it reads a sentence-transformers or transformers model directory as
+//! it is and gives the vectors that those give.
 //!
-//! A [`Model`] is a directory in memory, an [`Executor`] the threads calls run on, and a call turns texts into rows:
+//! A [`Model`] is a directory in memory, an [`Executor`] the threads calls run on, and a call turns texts, or
+//! [images](Image), into rows:
 //!
 //! ```
 //! use uform::{Executor, Model};
@@ -26,12 +27,14 @@
 #![warn(missing_debug_implementations)]
 
 mod arena;
+mod call;
 mod deferred;
 mod devices;
 mod embeddings;
 mod enums;
 mod executor;
 mod ffi;
+mod image;
 #[cfg(doctest)]
 mod misuse;
 mod model;
@@ -49,6 +52,7 @@ pub use devices::{gpu_devices, GPUDevice};
 pub use embeddings::{B1x8, Bf16, Element, Embeddings, Item, F16};
 pub use enums::{CPUClass, GPUClass, GPUVendor, Mood, MultimemTier, Pooling, Scalar};
 pub use executor::Executor;
+pub use image::{Image, Pixels};
 pub use model::{Model, ModelDescription, ModelOptions, Prompt};
 pub use on::On;
 pub use status::{last_detail, Result, Status};

@@ -99,6 +99,29 @@
 //! }
 //! ```
 //!
+//! An image's bytes outlive it, and nobody changes them meanwhile; a deferred call has copied them:
+//!
+//! ```
+//! fn call(on: &uform::On<'_>, mut file: Vec<u8>) -> uform::Result<()> {
+//!     let call = on.defer_images::<f32>(&[uform::Image::file(&file)])?;
+//!     file.clear();
+//!     call.wait().map(drop)
+//! }
+//! ```
+//! ```compile_fail,E0502
+//! fn call(on: &uform::On<'_>, mut file: Vec<u8>) -> uform::Result<()> {
+//!     let image = uform::Image::file(&file);
+//!     file.clear();
+//!     on.encode_images::<f32>(&[image]).map(drop)
+//! }
+//! ```
+//! ```compile_fail,E0515
+//! fn read(path: &str) -> uform::Image<'static> {
+//!     let file = std::fs::read(path).unwrap();
+//!     uform::Image::file(&file)
+//! }
+//! ```
+//!
 //! Pieces of an arena live until it is reset, and no longer:
 //!
 //! ```

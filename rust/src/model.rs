@@ -18,10 +18,11 @@ use crate::{CPUClass, Executor, On, Pooling, Result, Scalar, Status};
 ///
 /// A model is immutable once loaded and freely shared: any number of executors and threads use it at once, and a clone is
 /// the same model. The directory decides architecture, tokenizer, prompts, pooling, Dense layers, normalising and length
-/// limit; the options of a call ([`On`]) override them.
+/// limit; the options of a call ([`On`]) override them. It may hold a tower for texts, one for images, or both, which then
+/// give vectors in one space.
 ///
-/// Results never depend on a text's neighbours, on the number of threads or on the batch: the same text gives the same
-/// bits.
+/// Results never depend on an item's neighbours, on the number of threads or on the batch: the same text or image gives the
+/// same bits.
 ///
 /// Mirrors `uform_model_t`; dropping its last holder, clones and deferred calls among them, calls `uform_model_free`.
 #[derive(Clone)]
@@ -74,7 +75,7 @@ pub struct ModelDescription {
     pub cpu_class: Option<CPUClass>,
     /// Length of an embedding.
     pub dimensions: usize,
-    /// Hidden size.
+    /// Hidden size; of texts where there are two towers, as the next three and the activation.
     pub width: usize,
     /// Layers of the encoder.
     pub layers: usize,
@@ -98,6 +99,29 @@ pub struct ModelDescription {
     pub weights_bytes: usize,
     /// Multiplications and additions of the matrices a token passes, attention excluded.
     pub flops_per_token: f64,
+    /// Whether the directory has all that [`On::encode_texts`] needs.
+    pub encodes_texts: bool,
+    /// Whether the directory has all that [`On::encode_images`] needs.
+    pub encodes_images: bool,
+    /// Height of the pixel tensor; `None` where it depends on the image.
+    pub image_height: Option<usize>,
+    /// Width of the pixel tensor; `None` where it depends on the image.
+    pub image_width: Option<usize>,
+    /// Side of a square patch, in pixels; zero without a tower for images.
+    pub patch_size: usize,
+    /// Patches and the tokens before them; `None` where they depend on the image.
+    pub image_tokens: Option<usize>,
+    /// Layers of the tower for images.
+    pub image_layers: usize,
+    /// Its hidden size.
+    pub image_hidden_width: usize,
+    /// Multiplications and additions of the matrices an image passes, attention excluded; `None` where they depend on the
+    /// image.
+    pub flops_per_image: Option<f64>,
+    /// What a cosine of text and image is multiplied by, if the model says it.
+    pub logit_scale: Option<f64>,
+    /// What is added to that product.
+    pub logit_bias: f64,
     prompt_count: usize,
 }
 
@@ -250,9 +274,25 @@ impl ModelDescription {
             default_prompt: Some(default_prompt).filter(|name| !name.is_empty()),
             weights_bytes: description.weights_bytes,
             flops_per_token: description.flops_per_token,
+            encodes_texts: description.encodes_texts,
+            encodes_images: description.encodes_images,
+            image_height: some(description.image_height),
+            image_width: some(description.image_width),
+            patch_size: description.patch_size,
+            image_tokens: some(description.image_tokens),
+            image_layers: description.image_layers,
+            image_hidden_width: description.image_hidden_width,
+            flops_per_image: some(description.flops_per_image),
+            logit_scale: some(description.logit_scale),
+            logit_bias: description.logit_bias,
             prompt_count: description.prompt_count,
         }
     }
+}
+
+/// A number whose zero stands for none.
+fn some<T: Default + PartialEq>(number: T) -> Option<T> {
+    Some(number).filter(|number| *number != T::default())
 }
 
 /// A path as C takes it.

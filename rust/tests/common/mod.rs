@@ -7,14 +7,32 @@ use uform::{Model, ModelOptions, Scalar};
 
 /// The folder of a tiny random model.
 pub fn directory(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/models").join(name)
+    tests().join("golden/models").join(name)
 }
 
 /// A tiny random model in f32.
 pub fn model(name: &str) -> Model {
+    load(&directory(name))
+}
+
+/// A tiny random model with a tower for images, in f32.
+pub fn vision_model(name: &str) -> Model {
+    load(&tests().join("golden/vision/models").join(name))
+}
+
+/// A picture's file in the corpus.
+pub fn picture(name: &str) -> Vec<u8> {
+    std::fs::read(tests().join("pictures/corpus").join(name)).expect("a picture")
+}
+
+/// The tree's own tests.
+pub fn tests() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests")
+}
+
+fn load(directory: &Path) -> Model {
     let options = ModelOptions { precision: Some(Scalar::F32), ..ModelOptions::default() };
-    Model::load_ram(directory(name), &[], &options)
-        .unwrap_or_else(|status| panic!("{}: {}", status, uform::last_detail()))
+    Model::load_ram(directory, &[], &options).unwrap_or_else(|status| panic!("{}: {}", status, uform::last_detail()))
 }
 
 /// A model that can't encode texts beyond six tokens, since the seventh position's vector holds NaNs.
