@@ -72,6 +72,7 @@ bool replace_open_(replacement_t *replacement, char const *option, char const *p
 
 bool replace_write_(replacement_t *replacement, void const *bytes, size_t length) {
     if (replacement->failed) return false;
+    if (!length) return true; // `bytes` may be NULL then
     return fwrite(bytes, 1, length, replacement->stream) == length || replace_fail_(replacement, strerror(errno));
 }
 

@@ -244,7 +244,7 @@ UFORM_PUBLIC uform_status_t uform_defer_images(uform_model_t model, uform_execut
  *  How many dimensions a row of `uform_encode_texts`, or of `uform_encode_images`, has with these options, which is what its memory is sized by.
  *
  *  @param options      NULL for what the directory says.
- *  The same statuses as the call itself. Thread-safe.
+ *  Refuses what the call would refuse of pooling, dimensions, scalar and normalising; other options have no say. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_encode_dimensions(
     uform_model_t model, uform_encode_options_t const *options, size_t *dimensions) UFORM_MUST_CHECK;

@@ -173,15 +173,18 @@ uform_status_t uform_call_plan_(
     return status;
 }
 
-uform_status_t uform_encode_dimensions(uform_model_t model, uform_encode_options_t const *options, size_t *dimensions) {
+uform_status_t uform_encode_dimensions(uform_model_t model, uform_encode_options_t const *given, size_t *dimensions) {
     if (!model || !dimensions)
         return uform_fail_(
             uform_status_invalid_argument_k, "%s: expected one, found NULL", model ? "dimensions" : "model");
     *dimensions = 0;
-    uform_call_plan_t plan;
-    uform_modality_t const modality =
-        uform_model_tower_(model) == &model->directory.text ? uform_modality_texts_k : uform_modality_images_k;
-    uform_status_t const status = uform_call_plan_(model, modality, options, &plan);
-    *dimensions = status ? 0 : plan.dimensions;
+    uform_call_plan_t plan = {0};
+    uform_encode_options_t options;
+    // What texts alone look at has no say, for the row may be an image's.
+    uform_tower_t const *tower = uform_model_tower_(model);
+    uform_status_t status = read_options(given, &options);
+    if (!status) status = plan_pooling(tower, options.pooling, &plan);
+    if (!status) status = plan_outputs(model, tower, &options, &plan);
+    if (!status) *dimensions = plan.dimensions;
     return status;
 }
