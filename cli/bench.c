@@ -239,8 +239,14 @@ static double flops_of(bench_t const *bench, run_t const *run) {
                                      : facts->flops_per_token * run->tokens_per_second;
 }
 
+/// Zero where the limit can't be measured, or the work depends on the picture.
 static double share_of_limit(bench_t const *bench, run_t const *run) {
     return run->limit_flops > 0 ? flops_of(bench, run) / run->limit_flops : 0;
+}
+
+/// A number that isn't known is null.
+static json_t *real_or_null(double number) {
+    return number > 0 ? json_real(number) : json_null();
 }
 
 /// Runs are in ascending order of their rates.
@@ -252,18 +258,19 @@ static json_t *results_of(bench_t const *bench, settings_t const *settings) {
     for (size_t index = 0; index != bench->run_count; ++index)
         json_array_append_new(
             rates, json_real(of_pictures ? bench->runs[index].items_per_second : bench->runs[index].tokens_per_second));
-    json_t *const results = json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f}", "version",
+    json_t *const results = json_pack("{s:s, s:s, s:I, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:f}", "version",
         uform_version(), "model", settings->model, "threads", (json_int_t)setup->executor_facts.threads, "cpu_class",
         uform_cpu_class_name(setup->executor_facts.cpu_class), "precision",
         uform_scalar_name(setup->model_facts.precision), of_pictures ? "images" : "texts",
         (json_int_t)bench->corpus.count, "tokens", (json_int_t)bench->tokens_per_pass, "batch",
         (json_int_t)settings->batch, "load_seconds", bench->load_seconds, "first_vector_seconds",
         bench->first_vector_seconds, of_pictures ? "images_per_second" : "texts_per_second", median->items_per_second,
-        "limit_flops", median->limit_flops, "share_of_limit", share_of_limit(bench, median));
+        "limit_flops", median->limit_flops);
     if (!results) return json_decref(rates), NULL;
     if (!of_pictures) json_object_set_new(results, "tokens_per_second", json_real(median->tokens_per_second));
     json_object_set_new(results, of_pictures ? "flops_per_image" : "flops_per_token",
-        json_real(of_pictures ? setup->model_facts.flops_per_image : setup->model_facts.flops_per_token));
+        real_or_null(of_pictures ? setup->model_facts.flops_per_image : setup->model_facts.flops_per_token));
+    json_object_set_new(results, "share_of_limit", real_or_null(share_of_limit(bench, median)));
     json_object_set_new(results, of_pictures ? "images_per_second_runs" : "tokens_per_second_runs", rates);
     return results;
 }
@@ -295,11 +302,15 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     else printf("all in one call\n");
     printf("loading          %.3f s, first vector after %.3f s\n", bench->load_seconds, bench->first_vector_seconds);
     print_rates(bench, &bench->runs[0], median, &bench->runs[bench->run_count - 1]);
-    if (median->limit_flops > 0)
+    if (!(median->limit_flops > 0))
+        printf("limit            not measured: this class has no measure for the precision\n");
+    else if (share_of_limit(bench, median) > 0)
         printf(
             "limit            %.1f %% of %.3f Tflop/s, the most these threads reached beside the run; attention excluded\n",
             100 * share_of_limit(bench, median), median->limit_flops * 1e-12);
-    else printf("limit            not measured: this class has no measure for the precision\n");
+    else
+        printf("limit            %.3f Tflop/s; the share isn't known, as an image's work depends on its size\n",
+            median->limit_flops * 1e-12);
 }
 
 static exit_status_t run_measurements(bench_t *bench, settings_t const *settings) {

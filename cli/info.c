@@ -228,7 +228,7 @@ static void print_text_tower(json_t const *model) {
         number_of(model, "dense_count"));
     printf("  tower            %lld layers of %lld, %lld heads, %s\n", number_of(model, "layers"),
         number_of(model, "width"), number_of(model, "heads"), words_of(model, "activation"));
-    printf("  work             %.1f million operations a token, attention excluded\n",
+    printf("  work             %.4g million operations a token, attention excluded\n",
         json_real_value(json_object_get(model, "flops_per_token")) * 1e-6);
 }
 
@@ -245,7 +245,7 @@ static void print_image_tower(json_t const *model) {
     json_t const *const flops = json_object_get(model, "flops_per_image");
     if (json_is_real(flops))
         printf(
-            "  work             %.1f billion operations an image, attention excluded\n", json_real_value(flops) * 1e-9);
+            "  work             %.4g billion operations an image, attention excluded\n", json_real_value(flops) * 1e-9);
 }
 
 static void print_prompts(json_t const *model) {

@@ -73,45 +73,54 @@ static bool parse_pooling(char const *value, void *target) {
     return uform_pooling_parse(value, (uint32_t *)target) == uform_status_ok_k;
 }
 
-/// The position of a token in a NULL-terminated list, or -1.
-static int position_in(char const *const *tokens, char const *value) {
-    for (int position = 0; tokens[position]; ++position)
-        if (strcmp(tokens[position], value) == 0) return position;
-    return -1;
+/// A token of a list that ends in NULL; the target is an enumeration whose values stand in the same order, from
+/// `first` on.
+static bool choose(char const *const *tokens, char const *value, unsigned first, void *target) {
+    for (unsigned position = 0; tokens[position]; ++position)
+        if (strcmp(tokens[position], value) == 0) {
+            unsigned const chosen = first + position;
+            memcpy(target, &chosen, sizeof(chosen));
+            return true;
+        }
+    return false;
 }
 
 static bool parse_switch(char const *value, void *target) {
     static char const *const tokens[] = {"auto", "on", "off", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(uform_switch_t *)target = (uform_switch_t)position;
-    return position >= 0;
+    return choose(tokens, value, uform_switch_auto_k, target);
+}
+
+/// The side that tokens are cut off at is a switch for the left one.
+static bool parse_side(char const *value, void *target) {
+    static char const *const tokens[] = {"left", "right", NULL};
+    return choose(tokens, value, uform_switch_on_k, target);
 }
 
 static bool parse_precision(char const *value, void *target) {
     static char const *const tokens[] = {"f32", "bf16", "i8", NULL};
-    return position_in(tokens, value) >= 0 && parse_scalar(value, target);
+    unsigned position = 0;
+    return choose(tokens, value, 0, &position) && parse_scalar(value, target);
 }
 
 static bool parse_input_format(char const *value, void *target) {
     static char const *const tokens[] = {"lines", "jsonl", "nul", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(input_format_t *)target = (input_format_t)position;
-    return position >= 0;
+    return choose(tokens, value, input_format_lines_k, target);
 }
 
 /// Commands for which a line may be the path of a picture.
 static bool parse_item_format(char const *value, void *target) {
     static char const *const tokens[] = {"lines", "jsonl", "nul", "images", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(input_format_t *)target = (input_format_t)position;
-    return position >= 0;
+    return choose(tokens, value, input_format_lines_k, target);
+}
+
+static bool parse_output_format(char const *value, void *target) {
+    static char const *const tokens[] = {"jsonl", "npy", "f32", NULL};
+    return choose(tokens, value, output_format_jsonl_k, target);
 }
 
 static bool parse_answer_format(char const *value, void *target) {
     static char const *const tokens[] = {"words", "jsonl", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(answer_format_t *)target = (answer_format_t)position;
-    return position >= 0;
+    return choose(tokens, value, answer_format_words_k, target);
 }
 
 /// Matches are kept in memory for every query of a window.
@@ -119,19 +128,9 @@ static bool parse_top(char const *value, void *target) {
     return parse_positive(value, target) && *(size_t *)target <= 10000;
 }
 
-static bool parse_output_format(char const *value, void *target) {
-    static char const *const tokens[] = {"jsonl", "npy", "f32", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(output_format_t *)target = (output_format_t)(position + 1);
-    return position >= 0;
-}
-
-static bool parse_side(char const *value, void *target) {
-    static char const *const tokens[] = {"right", "left", NULL};
-    int const position = position_in(tokens, value);
-    if (position >= 0) *(uform_switch_t *)target = position == 1 ? uform_switch_on_k : uform_switch_off_k;
-    return position >= 0;
-}
+_Static_assert(sizeof(uform_switch_t) == sizeof(unsigned) && sizeof(input_format_t) == sizeof(unsigned) &&
+                   sizeof(output_format_t) == sizeof(unsigned) && sizeof(answer_format_t) == sizeof(unsigned),
+    "choose() writes enumerations as unsigned integers");
 
 enum {
     texts_k = command_embed_k | command_tokenize_k | command_bench_k | command_search_k,

@@ -2,6 +2,7 @@
  *  The temporary file stands in the same folder, since a file can only be renamed within a file system.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -12,7 +13,35 @@
 #include "progress.h"
 #include "replace.h"
 
-enum { signature_bytes_k = 32 };
+enum { signature_bytes_k = 32, watched_limit_k = 4 };
+
+/// Files that are begun. A handler of signals reads them.
+static char const *volatile watched[watched_limit_k];
+
+static void remove_watched(int number) {
+    for (size_t place = 0; place != watched_limit_k; ++place)
+        if (watched[place]) unlink(watched[place]);
+    // The handler was for this once; now the signal does what it would have done.
+    raise(number);
+}
+
+void replace_watch_(char const *temporary) {
+    static int const signals[] = {SIGINT, SIGTERM, SIGHUP};
+    size_t place = 0;
+    while (place != watched_limit_k && watched[place]) ++place;
+    if (place != watched_limit_k) watched[place] = temporary;
+    for (size_t row = 0; row != sizeof(signals) / sizeof(signals[0]); ++row) {
+        struct sigaction action = {.sa_handler = remove_watched, .sa_flags = (int)SA_RESETHAND}, before;
+        // Who started the tool may have wanted a signal to be ignored.
+        if (sigaction(signals[row], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(signals[row], &action, NULL);
+    }
+}
+
+void replace_forget_(char const *temporary) {
+    for (size_t place = 0; place != watched_limit_k; ++place)
+        if (watched[place] == temporary) watched[place] = NULL;
+}
 
 bool replace_fail_(replacement_t *replacement, char const *problem) {
     if (!replacement->failed) message_("--%s: %s: %s", replacement->option, replacement->path, problem);
@@ -49,6 +78,7 @@ static bool open_temporary(replacement_t *replacement) {
         replacement->temporary = NULL;
         return replace_fail_(replacement, strerror(errno));
     }
+    replace_watch_(replacement->temporary);
     mode_t const mask = umask(0);
     umask(mask);
     fchmod(descriptor, 0666 & ~mask);
@@ -95,6 +125,7 @@ bool replace_commit_(replacement_t *replacement) {
         replace_fail_(replacement, strerror(errno));
     bool const written = !replacement->failed;
     if (written) {
+        replace_forget_(replacement->temporary);
         free(replacement->temporary);
         replacement->temporary = NULL;
     }
@@ -104,7 +135,10 @@ bool replace_commit_(replacement_t *replacement) {
 
 void replace_abandon_(replacement_t *replacement) {
     if (replacement->stream) fclose(replacement->stream);
-    if (replacement->temporary) unlink(replacement->temporary);
+    if (replacement->temporary) {
+        unlink(replacement->temporary);
+        replace_forget_(replacement->temporary);
+    }
     free(replacement->temporary);
     free(replacement->path);
     memset(replacement, 0, sizeof(*replacement));

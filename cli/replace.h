@@ -17,6 +17,10 @@ typedef struct replacement_t {
     bool failed; ///< a message has been written
 } replacement_t;
 
+/// Has a file removed when a signal ends the process, until it is forgotten. The path must live until then.
+void replace_watch_(char const *temporary);
+void replace_forget_(char const *temporary);
+
 /// Begins to write a file. One that exists and isn't empty is replaced only if it begins with `signature`, whatever the
 /// case of its letters: a mistyped name must not cost a picture. On failure a message has been written.
 bool replace_open_(replacement_t *replacement, char const *option, char const *path, char const *signature);

@@ -170,6 +170,7 @@ static usearch_outcome_t save_graph(
     char *const path = usearch_path_(index_path), *const temporary = path ? usearch_path_(path) : NULL;
     if (!temporary) return free(path), say(usearch_failed_k, reason, "not enough memory");
     char const *error = NULL;
+    replace_watch_(temporary);
     usearch->functions.save(usearch->graph, temporary, &error);
     if (!error) *graph = map_graph(usearch, temporary, reason);
     else say(usearch_failed_k, reason, "%s: %s", temporary, error);
@@ -177,6 +178,7 @@ static usearch_outcome_t save_graph(
     bool const saved = mapped && rename(temporary, path) == 0;
     if (mapped && !saved) say(usearch_failed_k, reason, "%s: %s", path, strerror(errno));
     if (!saved) unlink(temporary), *graph = (index_graph_t){0};
+    replace_forget_(temporary);
     free(temporary), free(path);
     return saved ? usearch_ready_k : usearch_failed_k;
 }

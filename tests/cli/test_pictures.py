@@ -12,10 +12,12 @@ import math
 import os
 import random
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import urllib.parse
 import zlib
@@ -410,6 +412,30 @@ class Pictures(unittest.TestCase):
         self.expect(self.index("empty", status=2), 2, "expected pictures, found none in empty")
         self.assertEqual(before, os.stat(self.path("photos.index")))
         self.assertEqual(sorted(os.listdir(self.folder)), ["empty", "photos.index", "pictures"])
+
+    def test_an_interrupted_index_leaves_nothing(self):
+        self.make_pictures([b"%d.png" % number for number in range(300)])
+        self.index("pictures/1.png")
+        before = os.stat(self.path("photos.index"))
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            process = subprocess.Popen([TOOL, "index", "--model", DUAL, "--threads", "1", "--output", "photos.index"] +
+                                       ["pictures"], cwd=self.folder, stderr=subprocess.DEVNULL)
+            while process.poll() is None and len(os.listdir(self.folder)) == 2:
+                time.sleep(0.001)
+            process.send_signal(number)
+            status = process.wait(60)
+            self.assertIn(status, (-number, 0))
+            self.assertEqual(sorted(os.listdir(self.folder)), ["photos.index", "pictures"])
+            if status == -number:
+                self.assertEqual(before, os.stat(self.path("photos.index")))
+            before = os.stat(self.path("photos.index"))
+
+    def test_progress_counts_pictures(self):
+        self.make_pictures([b"a.png", b"b.png"])
+        self.assertRegex(self.index("pictures", "--progress", "on").lines()[-1], r"2 pictures in \d+\.\d\d s: \d+ pictures/s")
+        result = run("embed", "--model", DUAL, "--format", "jsonl", "--progress", "on", folder=self.folder,
+                     input=b'"a cat"\n{"image": "pictures/a.png"}')
+        self.assertRegex(result.lines()[-1], r"1 texts, \d+ tokens, 1 pictures in ")
 
     def test_many_queries_are_answered_in_order(self):
         self.make_pictures()
