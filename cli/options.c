@@ -181,8 +181,10 @@ static option_t const options[] = {
         "default: what --output ends in (.npy, .f32), else jsonl"},
     {"output-format", "FORMAT", answering_k, parse_answer_format, TARGET(answer_format), "words or jsonl",
         "words (the default): lines for people; jsonl: an object a line"},
-    {"top", "N", answering_k, parse_top, TARGET(top), "a positive integer, at most 10000",
-        "answers to show; default: 10, or all labels if they are fewer"},
+    {"top", "N", command_search_k, parse_top, TARGET(top), "a positive integer, at most 10000",
+        "pictures to show; default: 10"},
+    {"top", "N", command_classify_k, parse_top, TARGET(top), "a positive integer, at most 10000",
+        "labels to show; default: 5"},
     {"html", "PAGE", command_search_k, parse_path, TARGET(page), "the path of a file",
         "write a page that shows the pictures found, too"},
     {"exact", "WHEN", command_search_k, parse_switch, TARGET(exact), "auto, on or off",
@@ -330,7 +332,7 @@ static void print_option(char const *name, char const *placeholder, char const *
     snprintf(label, sizeof(label), "--%s%s%s", name, placeholder ? " " : "", placeholder ? placeholder : "");
     for (char const *line = help; line; label[0] = '\0') {
         size_t const length = strcspn(line, "\n");
-        printf("  %-24s%.*s\n", label, (int)length, line);
+        printf("  %-26s%.*s\n", label, (int)length, line);
         line = line[length] ? line + length + 1 : NULL;
     }
 }

@@ -332,8 +332,8 @@ command_t const command_search_ = {
     .summary = "find pictures of an index by a text or a picture",
     .synopsis = "--model DIR --index FILE (--text TEXT | --image FILE | --input FILE) [options]",
     .manual =
-        "Prints the nearest pictures, the best first: the cosine of the angle between its vector and the query's, and its\n"
-        "path. The model must be the one the index was made with, in whatever directory and precision it is. --html\n"
+        "Prints the pictures whose vectors are nearest to the query's, the best first: the cosine of the angle between them,\n"
+        "and the path. The model must be the one the index was made with, in whatever directory and precision it is. --html\n"
         "also writes a page that shows the pictures. With --input, every line of a file is a query.\n"
         "\n"
         "Every picture is compared with, which is exact; or, where USearch is installed and the index was made with it,\n"
