@@ -14,8 +14,9 @@
 
 enum { pictures_per_thread_k = 32, pictures_limit_k = 1024 };
 
-/// Of one file, and of all that wait for a call.
-static size_t const file_bytes_limit = (size_t)1 << 30, call_bytes_limit = (size_t)64 << 20;
+/// Of one file; and of all that wait for a call: at least so many, and for each of them the size of a large photo.
+static size_t const file_bytes_limit = (size_t)1 << 30, call_bytes_at_least = (size_t)64 << 20,
+                    bytes_per_picture = (size_t)1 << 20;
 
 size_t pictures_a_call_(setup_t const *setup) {
     size_t const wanted = pictures_per_thread_k * setup->executor_facts.threads;
@@ -76,7 +77,9 @@ static picture_outcome_t add_file(
         return refuse(uform_status_unsupported_k, path, words, status, problem);
     }
     size_t length = (size_t)facts.st_size;
-    if (pictures->count && pictures->bytes + length > call_bytes_limit) return picture_full_k;
+    size_t const shared = pictures->limit * bytes_per_picture;
+    size_t const limit = shared > call_bytes_at_least ? shared : call_bytes_at_least;
+    if (pictures->count && pictures->bytes + length > limit) return picture_full_k;
     char *const bytes = malloc(length + 1);
     if (!bytes && pictures->count) return picture_full_k;
     if (!bytes) return refuse(uform_status_out_of_memory_k, path, strerror(ENOMEM), status, problem);

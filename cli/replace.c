@@ -65,6 +65,19 @@ static bool may_replace(replacement_t *replacement, char const *signature) {
     return replace_fail_(replacement, "exists and isn't a file that this command wrote; remove it first");
 }
 
+/// Makes a file, and has it watched before a signal can end the process.
+static int make_watched(char *temporary) {
+    sigset_t all, before;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int const descriptor = mkstemp(temporary);
+    int const error = errno;
+    if (descriptor >= 0) replace_watch_(temporary);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = error;
+    return descriptor;
+}
+
 /// An unused name in the same folder, with the permissions a new file gets.
 static bool open_temporary(replacement_t *replacement) {
     size_t const length = strlen(replacement->path);
@@ -72,13 +85,12 @@ static bool open_temporary(replacement_t *replacement) {
     if (!replacement->temporary) return replace_fail_(replacement, strerror(ENOMEM));
     memcpy(replacement->temporary, replacement->path, length);
     memcpy(replacement->temporary + length, ".XXXXXX", 8);
-    int const descriptor = mkstemp(replacement->temporary);
+    int const descriptor = make_watched(replacement->temporary);
     if (descriptor < 0) {
         free(replacement->temporary);
         replacement->temporary = NULL;
         return replace_fail_(replacement, strerror(errno));
     }
-    replace_watch_(replacement->temporary);
     mode_t const mask = umask(0);
     umask(mask);
     fchmod(descriptor, 0666 & ~mask);

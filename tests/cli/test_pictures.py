@@ -215,8 +215,9 @@ class Pictures(unittest.TestCase):
             with open(self.path(f"{number}.bmp"), "wb") as file:
                 file.truncate(8 << 20)
         lines = b"".join(b"%d.bmp\n" % number for number in range(60))
-        small = run("embed", "--model", VISION, "--format", "images", input=lines[:6], folder=self.folder)
-        large = run("embed", "--model", VISION, "--format", "images", input=lines, folder=self.folder)
+        words = ["embed", "--model", VISION, "--format", "images", "--threads", "1"]
+        small = run(*words, input=lines[:6], folder=self.folder)
+        large = run(*words, input=lines, folder=self.folder)
         self.assertEqual(large.output, b"null\n" * 60)
         self.assertLess(large.peak - small.peak, 100 * 1024)
 
