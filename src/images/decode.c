@@ -16,6 +16,8 @@ enum {
     default_pixel_limit_k = 178956970, ///< twice 2^30 / 12, as Pillow's
     alignment_k = 64,
     shown_bytes_k = 12, ///< of a file that nothing reads
+    ensured_bytes_k = 16 << 20,
+    ensured_bytes_a_pixel_k = 16, ///< several frames of AV1, the most that a library takes
 };
 
 /// How a format's files begin: `bytes` at `offset`, where `?` stands for any byte.
@@ -103,6 +105,16 @@ uform_status_t uform_decode_begin_(
     decoding->pixels = decoding->buffer->memory + (turned ? picture_bytes : 0);
     decoding->scratch = decoding->pixels + picture_bytes;
     return uform_status_ok_k;
+}
+
+uform_status_t uform_decode_ensure_memory_(uint64_t pixels) {
+    uint64_t bytes;
+    if (__builtin_mul_overflow(pixels, (uint64_t)ensured_bytes_a_pixel_k, &bytes) ||
+        __builtin_add_overflow(bytes, (uint64_t)ensured_bytes_k, &bytes))
+        bytes = SIZE_MAX;
+    void *const memory = uform_map_(bytes); // and not from the heap, which would remember
+    uform_unmap_(memory, bytes);
+    return memory ? uform_status_ok_k : uform_status_out_of_memory_k;
 }
 
 /// Says what the file looks like instead of a picture.

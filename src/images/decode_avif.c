@@ -92,6 +92,7 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
     uint32_t const width = image->width, height = image->height;
     unsigned const orientation = decoding->ignore_orientation ? 1 : read_orientation(image);
     uform_status_t status = uform_decode_begin_(decoding, width, height, orientation, 0);
+    if (!status) status = uform_decode_ensure_memory_((uint64_t)width * height);
     if (!status && decoder->alphaPresent)
         status =
             uform_decode_begin_(decoding, width, height, orientation, decoding->width * decoding->height * channels_k);
@@ -120,6 +121,8 @@ static uform_status_t decode(uform_decoding_t *decoding, avifDecoder *decoder) {
 }
 
 uform_status_t uform_decode_avif_(uform_decoding_t *decoding) {
+    uform_status_t status = uform_decode_ensure_memory_(0);
+    if (status) return status;
     avifDecoder *const decoder = avifDecoderCreate();
     if (!decoder) return uform_fail_(uform_status_out_of_memory_k, "no memory for the decoder");
     source_t source = {.decoding = decoding};
@@ -128,7 +131,7 @@ uform_status_t uform_decode_avif_(uform_decoding_t *decoding) {
     decoder->codecChoice = choose_codec();
     decoder->maxThreads = 1; // the executor's threads have a picture each
     decoder->strictFlags &= ~(avifStrictFlags)(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
-    uform_status_t const status = decode(decoding, decoder);
+    status = decode(decoding, decoder);
     avifDecoderDestroy(decoder);
     return status;
 }

@@ -379,7 +379,8 @@ static uform_status_t decode(tiff_t *tiff) {
 
 uform_status_t uform_decode_tiff_(uform_decoding_t *decoding) {
     tiff_t tiff = {.decoding = decoding};
-    uform_status_t status = open_file(&tiff);
+    uform_status_t status = uform_decode_ensure_memory_(0);
+    if (!status) status = open_file(&tiff);
     if (status) return status;
     status = decode(&tiff);
     TIFFClose(tiff.codec);

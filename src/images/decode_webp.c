@@ -47,6 +47,7 @@ static uform_status_t decode_first(uform_decoding_t *decoding, WebPDemuxer const
     uint64_t const height = WebPDemuxGetI(demuxer, WEBP_FF_CANVAS_HEIGHT);
     unsigned const orientation = decoding->ignore_orientation ? 1 : read_orientation(demuxer);
     uform_status_t status = uform_decode_begin_(decoding, width, height, orientation, 0);
+    if (!status) status = uform_decode_ensure_memory_(width * height);
     if (!status && decoding->flatten)
         status = uform_decode_begin_(decoding, width, height, orientation, decoding->width * decoding->height * 4);
     if (status) return status;

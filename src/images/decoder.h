@@ -36,6 +36,10 @@ uform_status_t uform_decode_check_(uint64_t width, uint64_t height, size_t limit
 uform_status_t uform_decode_begin_(
     uform_decoding_t *decoding, uint64_t width, uint64_t height, unsigned orientation, size_t scratch_bytes);
 
+/// Whether there is plenty of memory for a picture of so many pixels. To be asked before libraries that crash or abort where an
+/// allocation fails: what is there then won't all be gone a moment later.
+uform_status_t uform_decode_ensure_memory_(uint64_t pixels);
+
 /// The decoders. The file begins with the format's signature, which is all that was looked at.
 uform_status_t uform_decode_jpeg_(uform_decoding_t *decoding);
 uform_status_t uform_decode_png_(uform_decoding_t *decoding);

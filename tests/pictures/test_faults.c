@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <zlib.h>
@@ -16,7 +18,7 @@
 #include "images/decode.h"
 #include "pictures/corpus.h"
 
-enum { allocation_limit_k = 400 };
+enum { allocation_limit_k = 400, spare_bytes_k = 8 << 20 };
 
 static void sweep(picture_t const *picture) {
     uform_image_t const image = {.data = picture->bytes, .length = picture->length};
@@ -47,7 +49,40 @@ static void allocations_may_fail(void **state) {
     corpus_free(pictures, count);
 }
 
+/// With less memory than some libraries need in order not to crash, their pictures are refused.
+static void little_memory_is_enough_for_a_status(void **state) {
+    (void)state;
+    size_t count, pages = 0;
+    picture_t *const pictures = corpus_read(&count);
+    FILE *const statistics = fopen("/proc/self/statm", "r");
+    assert_true(statistics && fscanf(statistics, "%zu", &pages) == 1);
+    (void)fclose(statistics);
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit const little = {pages * (size_t)sysconf(_SC_PAGESIZE) + spare_bytes_k, before.rlim_max};
+    static char const *const endings[] = {".webp", ".avif", ".tif"};
+    size_t tried = 0;
+    for (size_t i = 0; i < count; ++i) {
+        uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
+        uform_bytes_t buffer = {NULL, 0};
+        uform_bitmap_t bitmap;
+        bool known = false;
+        for (size_t j = 0; j < sizeof(endings) / sizeof(endings[0]); ++j)
+            known |= strstr(pictures[i].name, endings[j]) && strchr(pictures[i].expectation, 'x');
+        if (!known) continue;
+        assert_int_equal(setrlimit(RLIMIT_AS, &little), 0);
+        uform_status_t const status = uform_decode_(&image, &(uform_decode_options_t){0}, &buffer, &bitmap);
+        assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
+        if (status != uform_status_out_of_memory_k) fail_msg("%s: %s", pictures[i].name, uform_status_name(status));
+        uform_free_(buffer.memory);
+        ++tried;
+    }
+    assert_true(tried > 0);
+    corpus_free(pictures, count);
+}
+
 int main(void) {
-    struct CMUnitTest const tests[] = {cmocka_unit_test(allocations_may_fail)};
+    struct CMUnitTest const tests[] = {
+        cmocka_unit_test(allocations_may_fail), cmocka_unit_test(little_memory_is_enough_for_a_status)};
     return cmocka_run_group_tests_name("picture_faults", tests, NULL, NULL);
 }
