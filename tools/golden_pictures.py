@@ -4,7 +4,7 @@
 Run it in an environment with exactly these packages, from anywhere, with `cjpeg` and `jpegtran` of libjpeg-turbo 2.1.5
 (Debian: libjpeg-turbo-progs) in PATH:
 
-    pillow==13.0.0 numpy
+    pillow==13.0.0 numpy imagecodecs==2026.3.6
 
 tests/pictures/corpus.txt has a line a case: file, options, and either WIDTHxHEIGHT and the CRC-32 of the RGB pixels or the name of a
 status. Options are `-`, `flatten` (transparent pixels over white) and `stored` (orientation ignored). Pixels are those of Pillow's
@@ -19,6 +19,7 @@ import subprocess
 import warnings
 import zlib
 
+import imagecodecs
 import numpy
 from PIL import Image, ImageOps
 
@@ -372,6 +373,13 @@ def add_avifs():
     data = save(RGB, "AVIF", quality=70)
     add("cut_half.avif", data[:len(data) // 2], "malformed")
     add("cut_in_header.avif", data[:40], "malformed")
+    for bits in (10, 12):
+        deep = numpy.dstack([RGB.astype(numpy.uint16) * ((1 << bits) - 1) // 255, ALPHA.astype(numpy.uint16) << (bits - 8)])
+        for sampling in ("444", "422", "420"):
+            for name, channels in (("", 3), ("_alpha", 4)):
+                pixels = numpy.ascontiguousarray(deep[..., :channels])
+                add(f"{sampling}_{bits}{name}.avif", imagecodecs.avif_encode(pixels, level=70, bitspersample=bits,
+                    pixelformat=sampling, codec="aom", numthreads=1))
     # Libraries are known to tell standard error about these.
     add("data_wrong.avif", data[:-60] + bytes(byte ^ 0xA5 for byte in data[-60:]), "malformed")
     at = data.index(b"mdat") + 4

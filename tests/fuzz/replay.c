@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size);
 
-enum { default_rounds_k = 60, piece_limit_k = 12, header_bytes_k = 100 };
+enum { default_rounds_k = 25, piece_limit_k = 12, header_bytes_k = 100 };
 
 static uint64_t random_state;
 

@@ -1,6 +1,7 @@
 /**
  *  Every picture of the corpus has Pillow's pixels, or the status that its fault deserves.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -44,6 +45,37 @@ static void pictures_are_pillows(void **state) {
     uform_free_(buffer.memory);
     corpus_free(pictures, count);
     assert_int_equal(wrong, 0);
+}
+
+typedef struct share_t {
+    picture_t const *pictures;
+    size_t count, wrong;
+} share_t;
+
+static void *check_all(void *argument) {
+    share_t *const share = argument;
+    uform_bytes_t buffer = {NULL, 0};
+    for (size_t i = 0; i < share->count; ++i) share->wrong += !check(share->pictures + i, &buffer);
+    uform_free_(buffer.memory);
+    return NULL;
+}
+
+static void threads_decode_side_by_side(void **state) {
+    (void)state;
+    enum { thread_count_k = 4 };
+    size_t count;
+    picture_t *const pictures = corpus_read(&count);
+    share_t shares[thread_count_k];
+    pthread_t threads[thread_count_k];
+    for (size_t i = 0; i < thread_count_k; ++i) {
+        shares[i] = (share_t){pictures, count, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, check_all, &shares[i]), 0);
+    }
+    for (size_t i = 0; i < thread_count_k; ++i) {
+        assert_int_equal(pthread_join(threads[i], NULL), 0);
+        assert_int_equal(shares[i].wrong, 0);
+    }
+    corpus_free(pictures, count);
 }
 
 /// Whatever is wrong with a file, neither the library nor those below it tell standard error.
@@ -94,7 +126,8 @@ static void limits_stop_at_the_header(void **state) {
 }
 
 int main(void) {
-    struct CMUnitTest const tests[] = {cmocka_unit_test(pictures_are_pillows), cmocka_unit_test(nothing_is_printed),
+    struct CMUnitTest const tests[] = {cmocka_unit_test(pictures_are_pillows),
+        cmocka_unit_test(threads_decode_side_by_side), cmocka_unit_test(nothing_is_printed),
         cmocka_unit_test(limits_stop_at_the_header)};
     return cmocka_run_group_tests_name("pictures", tests, NULL, NULL);
 }
