@@ -4,7 +4,7 @@
  *
  *  The precise forms err by a few units in the last place of the result, or of x where the function cancels; the fast
  *  ones, for outputs that are rounded to bf16, by at most 2e-4, which is below what the rounding costs for results
- *  near 0.1 and above. NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over
+ *  near 0.1 and above, or by that part of the result. NaN stays NaN everywhere. Polynomials were fitted for the least largest relative error over
  *  the ranges they state.
  */
 #ifndef UFORM_KERNELS_GENERIC_FUNCTIONS_H
@@ -44,14 +44,19 @@ UFORM_INLINED vector_t vector_expm1(vector_t x) {
     return vector_fma(power, part, vector_subtract(power, vector_set(1.0f)));
 }
 
+/// 2^x for x within 0.5 of zero, with a relative error of 7.5e-5.
+UFORM_INLINED vector_t vector_exp2_fast(vector_t fraction) {
+    static float const terms[] = {0.999928074f, 0.693260986f, 0.242611122f, 0.055171668f};
+    return vector_polynomial(fraction, terms, 4);
+}
+
 /// 2^x for the weights of a softmax, x <= 0, with a relative error of 1e-7, or of 7.5e-5 for weights that are rounded
 /// to bf16. What would be subnormal is zero: it could not be felt, and such factors are slow to multiply.
 UFORM_INLINED vector_t vector_exp2_weight(vector_t x, bool bf16) {
     static float const precise[] = {1.0f, 0.693146978f, 0.240222421f, 0.0555073374f, 0.00967151264f, 0.00132647271f};
-    static float const fast[] = {0.999928074f, 0.693260986f, 0.242611122f, 0.055171668f};
     vector_t const bounded = vector_maximum(vector_set(-127.0f), x), n = vector_round(bounded);
     vector_t const fraction = vector_subtract(bounded, n);
-    vector_t const power = bf16 ? vector_polynomial(fraction, fast, 4) : vector_polynomial(fraction, precise, 6);
+    vector_t const power = bf16 ? vector_exp2_fast(fraction) : vector_polynomial(fraction, precise, 6);
     return vector_select(vector_above(vector_set(-125.0f), x), vector_zero(), vector_scale(power, n));
 }
 
@@ -114,6 +119,19 @@ UFORM_INLINED vector_t vector_gelu_tanh_fast(vector_t x) {
     static float const terms[] = {
         -0.499674404f, 0.387593484f, 0.0469285472f, -0.142766046f, 0.0586827166f, -0.0101593618f, 0.00066311349f};
     return vector_gelu_fast(x, terms);
+}
+
+/// x / (1 + 2^y). Beyond the bounds the power is one part in 2^24 of the sum, or infinite.
+UFORM_INLINED vector_t vector_gate_fast(vector_t x, vector_t y) {
+    vector_t const bounded = vector_maximum(vector_set(-30.0f), vector_minimum(vector_set(200.0f), y));
+    vector_t const n = vector_round(bounded), power = vector_scale(vector_exp2_fast(vector_subtract(bounded, n)), n);
+    return vector_multiply(x, vector_reciprocal(vector_add(vector_set(1.0f), power)));
+}
+UFORM_INLINED vector_t vector_quick_gelu_fast(vector_t x) {
+    return vector_gate_fast(x, vector_multiply(x, vector_set(-1.702f * 1.44269504f)));
+}
+UFORM_INLINED vector_t vector_silu_fast(vector_t x) {
+    return vector_gate_fast(x, vector_multiply(x, vector_set(-1.44269504f)));
 }
 
 UFORM_INLINED vector_t vector_quick_gelu(vector_t x) {
@@ -181,10 +199,8 @@ typedef void (*activate_function_t)(float *values, size_t count);
         for (size_t i = 0; i < count; i += vector_lanes_k)                                                             \
             vector_store(values + i, vector_##name(vector_load(values + i)));                                          \
     }
-UFORM_ACTIVATE_(quick_gelu)
 UFORM_ACTIVATE_(relu)
 UFORM_ACTIVATE_(relu6)
-UFORM_ACTIVATE_(silu)
 UFORM_ACTIVATE_(mish)
 UFORM_ACTIVATE_(tanh)
 UFORM_ACTIVATE_(sigmoid)
@@ -198,10 +214,10 @@ UFORM_ACTIVATE_(laplace)
 /// The rows that precise and fast tables share.
 #define UFORM_ACTIVATE_ROW_(name) [uform_activation_##name##_k] = activate_##name
 #define UFORM_ACTIVATE_SHARED_ROWS_                                                                                    \
-    UFORM_ACTIVATE_ROW_(quick_gelu), UFORM_ACTIVATE_ROW_(relu), UFORM_ACTIVATE_ROW_(relu6), UFORM_ACTIVATE_ROW_(silu), \
-        UFORM_ACTIVATE_ROW_(mish), UFORM_ACTIVATE_ROW_(tanh), UFORM_ACTIVATE_ROW_(sigmoid), UFORM_ACTIVATE_ROW_(elu),  \
-        UFORM_ACTIVATE_ROW_(selu), UFORM_ACTIVATE_ROW_(leaky_relu), UFORM_ACTIVATE_ROW_(softplus),                     \
-        UFORM_ACTIVATE_ROW_(relu_squared), UFORM_ACTIVATE_ROW_(laplace)
+    UFORM_ACTIVATE_ROW_(relu), UFORM_ACTIVATE_ROW_(relu6), UFORM_ACTIVATE_ROW_(mish), UFORM_ACTIVATE_ROW_(tanh),       \
+        UFORM_ACTIVATE_ROW_(sigmoid), UFORM_ACTIVATE_ROW_(elu), UFORM_ACTIVATE_ROW_(selu),                             \
+        UFORM_ACTIVATE_ROW_(leaky_relu), UFORM_ACTIVATE_ROW_(softplus), UFORM_ACTIVATE_ROW_(relu_squared),             \
+        UFORM_ACTIVATE_ROW_(laplace)
 
 static inline void activate(
     activate_function_t const *functions, uform_activation_t activation, float *values, size_t count) {

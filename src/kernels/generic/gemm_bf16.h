@@ -38,9 +38,13 @@ static block_function_t const block_functions_bf16[2][vector_block_rows_k] = {{
 /// For outputs rounded to bf16.
 UFORM_ACTIVATE_(gelu_erf_fast)
 UFORM_ACTIVATE_(gelu_tanh_fast)
+UFORM_ACTIVATE_(quick_gelu_fast)
+UFORM_ACTIVATE_(silu_fast)
 static activate_function_t const activate_fast[uform_activation_count_k] = {
     [uform_activation_gelu_k] = activate_gelu_erf_fast,
     [uform_activation_gelu_tanh_k] = activate_gelu_tanh_fast,
+    [uform_activation_quick_gelu_k] = activate_quick_gelu_fast,
+    [uform_activation_silu_k] = activate_silu_fast,
     UFORM_ACTIVATE_SHARED_ROWS_};
 
 static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) {

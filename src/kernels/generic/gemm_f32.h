@@ -37,8 +37,11 @@ static block_function_t const block_functions_f32[2][vector_block_rows_k] = {{
 /// For outputs kept in f32.
 UFORM_ACTIVATE_(gelu)
 UFORM_ACTIVATE_(gelu_tanh)
-static activate_function_t const activate_precise[uform_activation_count_k] = {
-    UFORM_ACTIVATE_ROW_(gelu), UFORM_ACTIVATE_ROW_(gelu_tanh), UFORM_ACTIVATE_SHARED_ROWS_};
+UFORM_ACTIVATE_(quick_gelu)
+UFORM_ACTIVATE_(silu)
+static activate_function_t const activate_precise[uform_activation_count_k] = {UFORM_ACTIVATE_ROW_(gelu),
+    UFORM_ACTIVATE_ROW_(gelu_tanh), UFORM_ACTIVATE_ROW_(quick_gelu), UFORM_ACTIVATE_ROW_(silu),
+    UFORM_ACTIVATE_SHARED_ROWS_};
 
 static size_t gemm_packed_bytes_f32(size_t columns, size_t depth) {
     return columns * depth * sizeof(float);

@@ -58,6 +58,9 @@ UFORM_INLINED vector_t vector_multiply(vector_t a, vector_t b) {
 UFORM_INLINED vector_t vector_divide(vector_t a, vector_t b) {
     return _mm256_div_ps(a, b);
 }
+UFORM_INLINED vector_t vector_reciprocal(vector_t x) {
+    return _mm256_div_ps(_mm256_set1_ps(1.0f), x);
+}
 UFORM_INLINED vector_t vector_fma(vector_t a, vector_t b, vector_t c) {
     return _mm256_fmadd_ps(a, b, c);
 }

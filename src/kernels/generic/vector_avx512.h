@@ -60,6 +60,10 @@ UFORM_INLINED vector_t vector_multiply(vector_t a, vector_t b) {
 UFORM_INLINED vector_t vector_divide(vector_t a, vector_t b) {
     return _mm512_div_ps(a, b);
 }
+/// One over x, with a relative error of 1e-4 at most; zero for what is infinite.
+UFORM_INLINED vector_t vector_reciprocal(vector_t x) {
+    return _mm512_rcp14_ps(x);
+}
 /// a * b + c with one rounding.
 UFORM_INLINED vector_t vector_fma(vector_t a, vector_t b, vector_t c) {
     return _mm512_fmadd_ps(a, b, c);
