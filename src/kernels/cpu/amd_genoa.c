@@ -4,7 +4,7 @@
  *  Instructions: VDPBF16PS adds the products of two pairs to each sum, on the same blocks of 14 rows x 32 columns as
  *  f32; VCVTNE2PS2BF16 rounds. Both take subnormal numbers for zeros.
  *
- *  512 rows x 384 x 384: 0.99 of the limit, half that of f32 on Intel's cores. Attention over 128 tokens: 0.77.
+ *  512 rows x 384 x 384: 0.99 of the limit. Attention over 128 tokens, heads of 32: 0.73; over 197, heads of 64: 0.81.
  */
 #include "kernels/kernels.h"
 #include "kernels/target.h"

@@ -146,39 +146,72 @@ static inline __attribute__((always_inline)) void softmax_keys(query_tile_t cons
     _mm512_store_ps(tile->factors, _mm512_add_ps(_mm512_div_ps(_mm512_set1_ps(1.0f), sum), defect));
 }
 
-// scores[key][query] of two tiles of queries: keys are the left operand as they lie, queries the right one, transposed.
-static inline void multiply_scores(
-    char const *keys, size_t stride, size_t length, size_t panels, query_tile_t const *tiles) {
-    for (size_t key = 0; key < length; key += 16) {
-        _tile_zero(0);
-        _tile_zero(1);
-        for (size_t panel = 0; panel < panels; ++panel) {
-            _tile_loadd(4, keys + panel * stride + key * 64, 64);
-            _tile_loadd(6, tiles[0].queries + panel * tile_bytes_k, 64);
-            _tile_loadd(7, tiles[1].queries + panel * tile_bytes_k, 64);
-            _tile_dpbf16ps(0, 4, 6);
-            _tile_dpbf16ps(1, 4, 7);
+// Both multiplications keep four sums going, two tiles by two, where there are as many: one needs the last one's result
+// only after three others, and each tile that is loaded is multiplied twice.
+
+// scores[key][query] of two tiles of queries and one or two of keys: keys are the left operand as they lie, queries the
+// right one, transposed.
+static inline __attribute__((always_inline)) void multiply_scores_at(
+    char const *keys, size_t stride, size_t panels, query_tile_t const *tiles, size_t key, bool two_keys) {
+    _tile_zero(0);
+    _tile_zero(1);
+    if (two_keys) _tile_zero(2);
+    if (two_keys) _tile_zero(3);
+    for (size_t panel = 0; panel < panels; ++panel) {
+        char const *const left = keys + panel * stride + key * 64;
+        _tile_loadd(4, left, 64);
+        _tile_loadd(6, tiles[0].queries + panel * tile_bytes_k, 64);
+        _tile_loadd(7, tiles[1].queries + panel * tile_bytes_k, 64);
+        _tile_dpbf16ps(0, 4, 6);
+        _tile_dpbf16ps(1, 4, 7);
+        if (two_keys) {
+            _tile_loadd(5, left + tile_bytes_k, 64);
+            _tile_dpbf16ps(2, 5, 6);
+            _tile_dpbf16ps(3, 5, 7);
         }
-        _tile_stored(0, tiles[0].scores + key * 64, 64);
-        _tile_stored(1, tiles[1].scores + key * 64, 64);
+    }
+    _tile_stored(0, tiles[0].scores + key * 64, 64);
+    _tile_stored(1, tiles[1].scores + key * 64, 64);
+    if (two_keys) {
+        _tile_stored(2, tiles[0].scores + key * 64 + tile_bytes_k, 64);
+        _tile_stored(3, tiles[1].scores + key * 64 + tile_bytes_k, 64);
     }
 }
 
-// outputs[query][dimension] = weights x values.
-static inline void multiply_values(query_tile_t const *tile, char const *values, size_t steps, size_t panels) {
+static void multiply_scores(char const *keys, size_t stride, size_t length, size_t panels, query_tile_t const *tiles) {
+    size_t key = 0;
+    for (; key + 16 < length; key += 32) multiply_scores_at(keys, stride, panels, tiles, key, true);
+    if (key < length) multiply_scores_at(keys, stride, panels, tiles, key, false);
+}
+
+// outputs[query][dimension] = weights x values, of one or two tiles of queries.
+static inline __attribute__((always_inline)) void multiply_values(
+    query_tile_t const *tiles, bool two_tiles, char const *values, size_t steps, size_t panels) {
     for (size_t panel = 0; panel < panels; ++panel) {
         _tile_zero(0);
         _tile_zero(1);
+        if (two_tiles) _tile_zero(2);
+        if (two_tiles) _tile_zero(3);
         for (size_t step = 0; step < steps; ++step) {
             char const *right = values + (step * panels + panel) * 2 * tile_bytes_k;
-            _tile_loadd(4, tile->scores + step * tile_bytes_k, 64);
+            _tile_loadd(4, tiles[0].scores + step * tile_bytes_k, 64);
             _tile_loadd(6, right, 64);
-            _tile_loadd(7, right + tile_bytes_k, 64);
             _tile_dpbf16ps(0, 4, 6);
+            _tile_loadd(7, right + tile_bytes_k, 64);
             _tile_dpbf16ps(1, 4, 7);
+            if (two_tiles) {
+                _tile_loadd(5, tiles[1].scores + step * tile_bytes_k, 64);
+                _tile_dpbf16ps(2, 5, 6);
+                _tile_dpbf16ps(3, 5, 7);
+            }
         }
-        _tile_stored(0, tile->outputs + panel * 2 * tile_bytes_k, 64);
-        _tile_stored(1, tile->outputs + panel * 2 * tile_bytes_k + tile_bytes_k, 64);
+        size_t const place = panel * 2 * tile_bytes_k;
+        _tile_stored(0, tiles[0].outputs + place, 64);
+        _tile_stored(1, tiles[0].outputs + place + tile_bytes_k, 64);
+        if (two_tiles) {
+            _tile_stored(2, tiles[1].outputs + place, 64);
+            _tile_stored(3, tiles[1].outputs + place + tile_bytes_k, 64);
+        }
     }
 }
 
@@ -207,37 +240,47 @@ static inline void hide_keys(query_tile_t const *tile, size_t begin, size_t visi
         _mm512_mask_store_ps(scores, (__mmask16)((1u << (key - begin)) - 1u), _mm512_set1_ps(hidden_score));
 }
 
-static void attend_head(uform_attention_call_t const *call, head_t head) {
+// Up to two tiles of queries, from the text's query `begin` on.
+static void attend_group(uform_attention_call_t const *call, head_t const *head, char const *values,
+    query_tile_t const *tiles, size_t begin, size_t query_count) {
+    size_t const panels = call->head_width / 32, length = call->length;
+    size_t const tile_count = query_count - begin > 16 ? 2 : 1;
+    size_t visible[group_tiles_k]; // keys each tile sees
+    for (size_t i = 0; i < group_tiles_k; ++i) {
+        size_t const end = begin + (i + 1) * 16;
+        visible[i] = call->causal && end < length ? end : length;
+    }
+    for (size_t i = 0; i < tile_count; ++i)
+        for (size_t panel = 0; panel < panels; ++panel)
+            transpose_16x16(head->queries + panel * call->queries.stride_bytes + (begin + i * 16) * 64, 64,
+                tiles[i].queries + panel * tile_bytes_k);
+    multiply_scores(head->keys, call->keys.stride_bytes, visible[tile_count - 1], panels, tiles);
+    size_t const steps = round_up(visible[tile_count - 1], 32) / 32;
+    for (size_t i = 0; i < tile_count; ++i) {
+        if (call->causal) hide_keys(&tiles[i], begin + i * 16, visible[i]);
+        softmax_keys(&tiles[i], visible[i], call->scale);
+        // What the second tile alone sees has no weight for the first.
+        size_t const seen = round_up(visible[i], 32) / 32;
+        memset(tiles[i].scores + seen * tile_bytes_k, 0, (steps - seen) * tile_bytes_k);
+    }
+    if (tile_count > 1) multiply_values(tiles, true, values, steps, panels);
+    else multiply_values(tiles, false, values, steps, panels);
+    for (size_t i = 0; i < tile_count; ++i) {
+        size_t const row = begin + i * 16, rows = query_count - row < 16 ? query_count - row : 16;
+        write_outputs(&tiles[i], panels, head->outputs + row * 64, call->outputs.stride_bytes, rows);
+    }
+}
+
+static void attend_head(uform_attention_call_t const *call, head_t const *head) {
     size_t const query_count = call->query_count ? call->query_count : call->length;
-    size_t const panels = call->head_width / 32, length = call->length, keys = round_up(length, 32);
+    size_t const panels = call->head_width / 32, keys = round_up(call->length, 32);
     char *const values = call->scratch, *const tile_memory = values + keys / 32 * panels * 2 * tile_bytes_k;
     query_tile_t tiles[group_tiles_k];
     for (size_t i = 0; i < group_tiles_k; ++i)
         tiles[i] = divide_tile(tile_memory + i * query_tile_bytes(keys, call->head_width), keys, call->head_width);
-    pack_values(head.values, call->values.stride_bytes, length, panels, values);
-    for (size_t begin = 0; begin < query_count; begin += 16 * group_tiles_k) {
-        size_t const tile_count = query_count - begin > 16 ? 2 : 1;
-        size_t visible[group_tiles_k]; // keys each tile sees
-        for (size_t i = 0; i < group_tiles_k; ++i) {
-            size_t const end = begin + (i + 1) * 16;
-            visible[i] = call->causal && end < length ? end : length;
-        }
-        for (size_t i = 0; i < tile_count; ++i)
-            for (size_t panel = 0; panel < panels; ++panel)
-                transpose_16x16(head.queries + panel * call->queries.stride_bytes + (begin + i * 16) * 64, 64,
-                    tiles[i].queries + panel * tile_bytes_k);
-        multiply_scores(head.keys, call->keys.stride_bytes, visible[tile_count - 1], panels, tiles);
-        for (size_t i = 0; i < tile_count; ++i) {
-            if (call->causal) hide_keys(&tiles[i], begin + i * 16, visible[i]);
-            softmax_keys(&tiles[i], visible[i], call->scale);
-        }
-        for (size_t i = 0; i < tile_count; ++i)
-            multiply_values(&tiles[i], values, round_up(visible[i], 32) / 32, panels);
-        for (size_t i = 0; i < tile_count; ++i) {
-            size_t const row = begin + i * 16, rows = query_count - row < 16 ? query_count - row : 16;
-            write_outputs(&tiles[i], panels, head.outputs + row * 64, call->outputs.stride_bytes, rows);
-        }
-    }
+    pack_values(head->values, call->values.stride_bytes, call->length, panels, values);
+    for (size_t begin = 0; begin < query_count; begin += 16 * group_tiles_k)
+        attend_group(call, head, values, tiles, begin, query_count);
 }
 
 static void attend(uform_attention_call_t const *call) {
@@ -251,7 +294,7 @@ static void attend(uform_attention_call_t const *call) {
             .values = (char const *)call->values.data + panel * call->values.stride_bytes + first,
             .outputs = (char *)call->outputs.data + panel * call->outputs.stride_bytes + first,
         };
-        attend_head(call, head);
+        attend_head(call, &head);
     }
     _tile_release();
 }
