@@ -44,8 +44,7 @@ static void sweep_loading(char const *name) {
 
 static void test_loading(void **state) {
     (void)state;
-    static char const *const names[] = {"mean", "sharded", "dense_stack", "prompts", "layout_new", "no_modules",
-        "../vision/models/clip", "../vision/models/siglip2", "../vision/models/dinov3", "../vision/models/uform_bert"};
+    static char const *const names[] = {"mean", "sharded", "dense_stack", "prompts", "layout_new", "no_modules"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) sweep_loading(names[i]);
 }
 
@@ -81,41 +80,6 @@ static void test_encoding(void **state) {
     sweep_encoding(2);
 }
 
-static void sweep_images(char const *name) {
-    enum { image_count_k = 3, dimension_limit_k = 64 };
-    static unsigned char pixels[50 * 70 * 3];
-    float expected[image_count_k][dimension_limit_k] = {{0}}, rows[image_count_k][dimension_limit_k] = {{0}};
-    size_t const stride = sizeof rows[0];
-    uform_image_t images[image_count_k];
-    for (size_t i = 0; i < sizeof pixels; ++i) pixels[i] = (unsigned char)(i * i >> 5);
-    for (size_t i = 0; i < image_count_k; ++i)
-        images[i] = (uform_image_t){pixels, sizeof pixels, uform_image_layout_rgb_k, 50 - i, 70, 150};
-    uform_model_t model = texts_load(name, uform_scalar_derived_k);
-    assert_int_equal(
-        uform_encode_images(model, NULL, images, image_count_k, NULL, expected, stride, NULL), uform_status_ok_k);
-    uform_model_free(model);
-    for (size_t nth = 1;; ++nth) {
-        model = texts_load(name, uform_scalar_derived_k);
-        faults_arm(nth, false);
-        uform_status_t const status = uform_encode_images(model, NULL, images, image_count_k, NULL, rows, stride, NULL);
-        bool const failed = faults_disarm();
-        if (status != uform_status_ok_k) assert_int_equal(status, uform_status_out_of_memory_k);
-        assert_true(failed || status == uform_status_ok_k);
-        assert_int_equal(
-            uform_encode_images(model, NULL, images, image_count_k, NULL, rows, stride, NULL), uform_status_ok_k);
-        assert_memory_equal(rows, expected, sizeof rows);
-        uform_model_free(model);
-        if (!failed) break;
-    }
-}
-
-static void test_images(void **state) {
-    (void)state;
-    sweep_images("../vision/models/clip");
-    sweep_images("../vision/models/siglip2");
-    sweep_images("../vision/models/dinov3");
-}
-
 static void test_tokenizing(void **state) {
     (void)state;
     for (size_t nth = 1;; ++nth) {
@@ -135,7 +99,6 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_loading),
         cmocka_unit_test(test_encoding),
-        cmocka_unit_test(test_images),
         cmocka_unit_test(test_tokenizing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
