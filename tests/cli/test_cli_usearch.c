@@ -63,6 +63,16 @@ static usearch_outcome_t build(index_t *index, char *reason) {
     return outcome;
 }
 
+/// An index of random vectors, its graph made by a library, and that graph opened.
+static usearch_t make_and_open(index_t *index) {
+    char reason[usearch_reason_bytes_k] = "";
+    usearch_t usearch = NULL;
+    make_index(index);
+    if (build(index, reason) != usearch_ready_k) fail_msg("%s", reason);
+    if (usearch_open_(index, &usearch, reason) != usearch_ready_k) fail_msg("%s", reason);
+    return usearch;
+}
+
 /// The graph's answers are those of comparing with every row, at least `wanted` of them over all queries.
 static void expect_same(usearch_t usearch, index_t const *index, size_t queries, size_t wanted) {
     size_t same = 0;
@@ -85,28 +95,20 @@ static void expect_same(usearch_t usearch, index_t const *index, size_t queries,
 static void a_graph_finds_what_comparing_finds(void **state) {
     (void)state;
     random_seed();
-    static char const *const libraries[] = {"usearch", "usearch_early"};
+    static char const *const libraries[] = {"usearch", "usearch_early"}, *const versions[] = {"2.99.1", "2"};
     for (size_t row = 0; row != 2; ++row) {
-        char reason[usearch_reason_bytes_k] = "";
         index_t index;
-        usearch_t usearch = NULL;
         choose(libraries[row]);
-        make_index(&index);
-        if (build(&index, reason) != usearch_ready_k) fail_msg("%s", reason);
-        if (usearch_open_(&index, &usearch, reason) != usearch_ready_k) fail_msg("%s", reason);
-        assert_string_equal(usearch_version_words_(usearch), row ? "2" : "2.99.1");
+        usearch_t const usearch = make_and_open(&index);
+        assert_string_equal(usearch_version_words_(usearch), versions[row]);
         expect_same(usearch, &index, 20, 20 * top_k);
         usearch_close_(usearch);
         index_close_(&index);
     }
     if (!given_library) return;
-    char reason[usearch_reason_bytes_k] = "";
     index_t index;
-    usearch_t usearch = NULL;
     setenv("UFORM_USEARCH_LIBRARY", given_library, 1);
-    make_index(&index);
-    if (build(&index, reason) != usearch_ready_k) fail_msg("%s", reason);
-    if (usearch_open_(&index, &usearch, reason) != usearch_ready_k) fail_msg("%s", reason);
+    usearch_t const usearch = make_and_open(&index);
     print_message("USearch %s\n", usearch_version_words_(usearch));
     expect_same(usearch, &index, 100, 990);
     usearch_close_(usearch);
@@ -151,11 +153,8 @@ static void answers_that_cant_be_are_refused(void **state) {
     for (size_t row = 0; row != 2; ++row) {
         char reason[usearch_reason_bytes_k] = "";
         index_t index;
-        usearch_t usearch = NULL;
         choose(libraries[row]);
-        make_index(&index);
-        if (build(&index, reason) != usearch_ready_k) fail_msg("%s", reason);
-        if (usearch_open_(&index, &usearch, reason) != usearch_ready_k) fail_msg("%s", reason);
+        usearch_t const usearch = make_and_open(&index);
         match_t matches[top_k];
         size_t found = 0;
         assert_false(usearch_find_(usearch, &index, index.probe, top_k, matches, &found, reason));
