@@ -181,8 +181,7 @@ static uform_status_t make_planes(uform_preprocessor_t const *preprocessor, ufor
     if (status != uform_status_ok_k) return status;
     float *const numbers = buffer->numbers.memory, *const planes = buffer->planes.memory;
     uform_resize_t const resize = resize_of(preprocessor, plan, true);
-    status =
-        uform_resize_tensor_(&resize, kernels->resample, source, preprocessor->rescaled, &buffer->resizer, numbers);
+    status = uform_resize_tensor_(&resize, kernels->resample, source, preprocessor->scale, &buffer->resizer, numbers);
     if (status != uform_status_ok_k) return status;
     for (size_t channel = 0; channel < channels_k; ++channel) {
         float const mean = preprocessor->means[channel], deviation = preprocessor->deviations[channel];

@@ -55,7 +55,7 @@ typedef struct uform_preprocessor_t {
     size_t pad_height, pad_width; ///< padded to with zeros on the right and below, after normalising; zero for not
     size_t output_height, output_width; ///< of every result; zero where they depend on the picture
     float values[3][256];               ///< the number a byte of a channel becomes
-    float rescaled[256];                ///< what a tensor of f32 holds before it is resized
+    float scale;                        ///< of a byte in a tensor of f32 before it is resized
     float means[3], deviations[3];      ///< and what normalises it afterwards: zeros and ones for not
 } uform_preprocessor_t;
 

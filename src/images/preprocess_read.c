@@ -339,10 +339,10 @@ static uform_status_t read_keys(uform_json_t const *object, draft_t *draft) {
 static void make_values(draft_t const *draft, uform_preprocessor_t *preprocessor) {
     float const factor = (float)draft->factor, inverse = (float)(1.0 / draft->factor);
     bool const tensor = draft->family == family_tensor_k, fused = draft->torch && !tensor;
+    preprocessor->scale = draft->rescale ? factor : 1.0f;
     for (size_t byte = 0; byte < 256; ++byte) {
         float rescaled = (float)byte;
         if (draft->rescale) rescaled = draft->torch ? (float)byte * factor : (float)((double)byte * draft->factor);
-        preprocessor->rescaled[byte] = rescaled;
         for (size_t channel = 0; channel < 3; ++channel) {
             float mean = (float)draft->statistics.means[channel];
             float deviation = (float)draft->statistics.deviations[channel];
@@ -462,12 +462,11 @@ uform_status_t uform_preprocessor_parse_encoder_(
         .output_width = size,
     };
     for (size_t byte = 0; byte < 256; ++byte) {
-        preprocessor->rescaled[byte] = (float)byte / 255.0f;
         for (size_t channel = 0; channel < 3; ++channel) {
             preprocessor->means[channel] = (float)statistics.means[channel];
             preprocessor->deviations[channel] = (float)statistics.deviations[channel];
             preprocessor->values[channel][byte] =
-                (preprocessor->rescaled[byte] - preprocessor->means[channel]) / preprocessor->deviations[channel];
+                ((float)byte / 255.0f - preprocessor->means[channel]) / preprocessor->deviations[channel];
         }
     }
     return uform_status_ok_k;

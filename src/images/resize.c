@@ -199,7 +199,7 @@ uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t cons
 }
 
 uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample_t const *kernels,
-    uform_bitmap_t const *source, float const *values, uform_resizer_t *resizer, float *numbers) {
+    uform_bitmap_t const *source, float scale, uform_resizer_t *resizer, float *numbers) {
     uform_status_t status = check_edges(resize, source);
     if (status == uform_status_ok_k) status = make_axes(resize, source, true, resizer);
     if (status != uform_status_ok_k) return status;
@@ -214,7 +214,7 @@ uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample
         .target = stretched ? resizer->between.memory : numbers,
         .target_stride_bytes = stride,
         .rows = rows,
-        .values = values,
+        .scale = scale,
     };
     size_t const top = stretched ? vertical->base : resize->top;
     status = run_along(kernels->along_f32, &along, horizontal, source, top, resizer);

@@ -78,9 +78,9 @@ uform_status_t uform_axis_make_(uform_axis_t *axis, uform_arithmetic_t arithmeti
 uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t const *kernels,
     uform_bitmap_t const *source, uform_resizer_t *resizer, uint8_t *pixels, size_t stride_bytes);
 
-/// Writes the window as f32, [rows, columns, 3], rows dense, of a picture whose bytes stand for `values`, [256].
+/// Writes the window as f32, [rows, columns, 3], rows dense, of a picture of bytes times `scale`.
 uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample_t const *kernels,
-    uform_bitmap_t const *source, float const *values, uform_resizer_t *resizer, float *numbers);
+    uform_bitmap_t const *source, float scale, uform_resizer_t *resizer, float *numbers);
 
 void uform_resizer_free_(uform_resizer_t *resizer);
 

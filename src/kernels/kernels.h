@@ -211,8 +211,8 @@ typedef struct uform_resample_call_t {
     size_t source_stride_bytes;
     void *target;
     size_t target_stride_bytes;
-    size_t rows, width;  ///< pixels; `along` takes the rows of both, `across` the width of both
-    float const *values; ///< [256] what `along_f32` takes a byte for
+    size_t rows, width; ///< pixels; `along` takes the rows of both, `across` the width of both
+    float scale;        ///< a byte times this is what `along_f32` sums
 } uform_resample_call_t;
 
 enum {
@@ -223,7 +223,7 @@ enum {
 typedef struct uform_resample_t {
     void (*along)(uform_resample_call_t const *call);      ///< bytes to bytes
     void (*across)(uform_resample_call_t const *call);     ///< bytes to bytes
-    void (*along_f32)(uform_resample_call_t const *call);  ///< bytes, as `values` says, to f32
+    void (*along_f32)(uform_resample_call_t const *call);  ///< bytes, each times `scale`, to f32
     void (*across_f32)(uform_resample_call_t const *call); ///< f32 to f32
 } uform_resample_t;
 

@@ -96,8 +96,6 @@ int attempt_resize(uint8_t const *bytes, size_t length) {
         pixels[i] = (uint8_t)(numbers.length ? numbers.bytes[i % numbers.length] + i / numbers.length : i * 77);
     uform_bitmap_t const source = {pixels, width, height};
     size_t const count = resize.columns * resize.rows * 3, item = tensor ? sizeof(float) : 1;
-    float values[256];
-    for (size_t i = 0; i < 256; ++i) values[i] = (float)i;
     uform_kernels_t const *const kernels[2] = {best_kernels(), uform_kernels_(uform_cpu_class_serial_k)};
     void *results[2];
     for (size_t i = 0; i < 2; ++i) {
@@ -105,7 +103,7 @@ int attempt_resize(uint8_t const *bytes, size_t length) {
         results[i] = malloc(count * item);
         require(results[i] != NULL);
         uform_status_t const status =
-            tensor ? uform_resize_tensor_(&resize, kernels[i]->resample, &source, values, &resizer, results[i])
+            tensor ? uform_resize_tensor_(&resize, kernels[i]->resample, &source, 0.5f, &resizer, results[i])
                    : uform_resize_(&resize, kernels[i]->resample, &source, &resizer, results[i], resize.columns * 3);
         require(status == uform_status_ok_k);
         uform_resizer_free_(&resizer);

@@ -313,7 +313,7 @@ static uform_rows_t const rows_bf16 = {
     .normalize = normalize_bf16, .lookup = lookup_bf16, .gate = gate_bf16, .rotate = rotate_bf16};
 static uform_resample_t const resample = {.along = resample_along_plain,
     .across = resample_across_plain,
-    .along_f32 = resample_along_f32,
+    .along_f32 = resample_along_f32_plain,
     .across_f32 = resample_across_f32};
 
 extern uform_kernels_t const uform_kernels_serial_table_;

@@ -49,10 +49,12 @@ UFORM_INLINED integers_t integers_zip_high(integers_t a, integers_t b) {
 UFORM_INLINED integers_t integers_multiply_add(integers_t sums, integers_t pixels, integers_t weights) {
     return _mm256_add_epi32(sums, _mm256_madd_epi16(pixels, weights));
 }
-/// (low + 2^split * high + half) >> precision.
-UFORM_INLINED integers_t integers_scale(
-    integers_t low, integers_t high, int split, integers_t half, __m128i precision) {
-    integers_t const sum = _mm256_add_epi32(low, _mm256_slli_epi32(high, split));
+/// low + 2^split * high.
+UFORM_INLINED integers_t integers_join(integers_t low, integers_t high, int split) {
+    return _mm256_add_epi32(low, _mm256_slli_epi32(high, split));
+}
+/// (sum + half) >> precision.
+UFORM_INLINED integers_t integers_scale(integers_t sum, integers_t half, __m128i precision) {
     return _mm256_sra_epi32(_mm256_add_epi32(sum, half), precision);
 }
 /// Undoes two steps of zipping: numbers of 32 bits, clamped to bytes.
@@ -80,19 +82,22 @@ UFORM_INLINED integers_t integers_quad_high(integers_t quad) {
         12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15);
     return _mm256_shuffle_epi8(quad, order);
 }
-/// The pixels of a block's rows, four bytes each, from the sums of both pairs.
-UFORM_INLINED void integers_block_pixels(integers_t const low[integers_block_k],
-    integers_t const high[integers_block_k], int split, __m128i half, __m128i precision,
-    uint32_t pixels[integers_block_k]) {
-    __m128i sums[integers_block_k];
+/// (sum of both pairs + half) >> precision of two neighbouring outputs of a block's rows, as six bytes a row and two zeros.
+UFORM_INLINED void integers_pixel_pairs(integers_t const first[integers_block_k],
+    integers_t const second[integers_block_k], integers_t half, __m128i precision, uint64_t pixels[integers_block_k]) {
+    integers_t sums[integers_block_k];
     UFORM_UNROLLED
     for (size_t i = 0; i < integers_block_k; ++i) {
-        integers_t const both = _mm256_add_epi32(low[i], _mm256_slli_epi32(high[i], split));
-        __m128i const sum = _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
-        sums[i] = _mm_sra_epi32(_mm_add_epi32(sum, half), precision);
+        integers_t const sum = _mm256_add_epi32(
+            _mm256_permute2x128_si256(first[i], second[i], 0x20), _mm256_permute2x128_si256(first[i], second[i], 0x31));
+        sums[i] = integers_scale(sum, half, precision);
     }
-    __m128i const bytes = _mm_packus_epi16(_mm_packs_epi32(sums[0], sums[1]), _mm_packs_epi32(sums[2], sums[3]));
-    _mm_storeu_si128((__m128i *)(void *)pixels, bytes);
+    // The first output of all rows, then the second: four bytes each.
+    integers_t const bytes = integers_bytes(sums);
+    integers_t const rows = _mm256_permutevar8x32_epi32(bytes, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+    __m256i const order = _mm256_setr_epi8(0, 1, 2, 4, 5, 6, -1, -1, 8, 9, 10, 12, 13, 14, -1, -1, //
+        0, 1, 2, 4, 5, 6, -1, -1, 8, 9, 10, 12, 13, 14, -1, -1);
+    _mm256_storeu_si256((__m256i *)(void *)pixels, _mm256_shuffle_epi8(rows, order));
 }
 
 #endif

@@ -50,9 +50,10 @@ UFORM_INLINED integers_t integers_multiply_add(integers_t sums, integers_t pixel
     return _mm512_add_epi32(sums, _mm512_madd_epi16(pixels, weights));
 #endif
 }
-UFORM_INLINED integers_t integers_scale(
-    integers_t low, integers_t high, int split, integers_t half, __m128i precision) {
-    integers_t const sum = _mm512_add_epi32(low, _mm512_slli_epi32(high, (unsigned)split));
+UFORM_INLINED integers_t integers_join(integers_t low, integers_t high, int split) {
+    return _mm512_add_epi32(low, _mm512_slli_epi32(high, (unsigned)split));
+}
+UFORM_INLINED integers_t integers_scale(integers_t sum, integers_t half, __m128i precision) {
     return _mm512_sra_epi32(_mm512_add_epi32(sum, half), precision);
 }
 UFORM_INLINED integers_t integers_bytes(integers_t const numbers[4]) {
@@ -80,23 +81,21 @@ UFORM_INLINED integers_t integers_quad_high(integers_t quad) {
             12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15, 12, 13, 14, 15));
     return _mm512_shuffle_epi8(quad, order);
 }
-UFORM_INLINED void integers_block_pixels(integers_t const low[integers_block_k / integers_rows_k],
-    integers_t const high[integers_block_k / integers_rows_k], int split, __m128i half, __m128i precision,
-    uint32_t pixels[integers_block_k]) {
-    __m512i sums[4];
+UFORM_INLINED void integers_pixel_pairs(integers_t const first[integers_block_k / integers_rows_k],
+    integers_t const second[integers_block_k / integers_rows_k], integers_t half, __m128i precision,
+    uint64_t pixels[integers_block_k]) {
+    integers_t sums[4];
     UFORM_UNROLLED
-    for (size_t i = 0; i < 4; ++i) {
-        integers_t const both = _mm512_add_epi32(low[i], _mm512_slli_epi32(high[i], (unsigned)split));
-        // The first row's sum in the lowest lane, the second's in the third.
-        integers_t const sum = _mm512_add_epi32(both, _mm512_shuffle_i32x4(both, both, 0xB1));
-        sums[i] = _mm512_sra_epi32(_mm512_add_epi32(sum, _mm512_broadcast_i32x4(half)), precision);
+    for (size_t i = 0; i < 4; ++i) { // both rows of the first output, then of the second
+        integers_t const sum = _mm512_add_epi32(
+            _mm512_shuffle_i32x4(first[i], second[i], 0x88), _mm512_shuffle_i32x4(first[i], second[i], 0xDD));
+        sums[i] = integers_scale(sum, half, precision);
     }
-    __m512i const bytes =
-        _mm512_packus_epi16(_mm512_packs_epi32(sums[0], sums[1]), _mm512_packs_epi32(sums[2], sums[3]));
-    // Rows come in pairs, one of each lane.
-    __m128i const even = _mm512_castsi512_si128(bytes), odd = _mm512_extracti32x4_epi32(bytes, 2);
-    _mm_storeu_si128((__m128i *)(void *)pixels, _mm_unpacklo_epi32(even, odd));
-    _mm_storeu_si128((__m128i *)(void *)(pixels + 4), _mm_unpackhi_epi32(even, odd));
+    integers_t const bytes = integers_bytes(sums);
+    integers_t const rows =
+        _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15), bytes);
+    __m512i const order = _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 2, 4, 5, 6, -1, -1, 8, 9, 10, 12, 13, 14, -1, -1));
+    _mm512_storeu_si512(pixels, _mm512_shuffle_epi8(rows, order));
 }
 
 #endif

@@ -61,7 +61,7 @@ static inline void resample_across_plain(uform_resample_call_t const *call) {
     for (size_t output = 0; output < call->axis->outputs; ++output) resample_across_tail(call, output, 0);
 }
 
-static void resample_along_f32(uform_resample_call_t const *call) {
+static inline void resample_along_f32_plain(uform_resample_call_t const *call) {
     uform_resample_axis_t const *const axis = call->axis;
     for (size_t row = 0; row < call->rows; ++row) {
         float *const target = (float *)(void *)resample_target(call, row);
@@ -71,10 +71,10 @@ static void resample_along_f32(uform_resample_call_t const *call) {
             float const *const weights = axis->weights_f32 + output * axis->quads * 4;
             float sums[resample_channels_k];
             for (size_t channel = 0; channel < resample_channels_k; ++channel)
-                sums[channel] = call->values[inputs[channel]] * weights[0];
+                sums[channel] = (float)inputs[channel] * call->scale * weights[0];
             for (size_t tap = 1; tap < axis->taps[output]; ++tap)
                 for (size_t channel = 0; channel < resample_channels_k; ++channel)
-                    sums[channel] += call->values[inputs[tap * resample_channels_k + channel]] * weights[tap];
+                    sums[channel] += (float)inputs[tap * resample_channels_k + channel] * call->scale * weights[tap];
             memcpy(target + output * resample_channels_k, sums, sizeof(sums));
         }
     }
