@@ -132,7 +132,7 @@ static bool judge(classifying_t *classifying) {
     uform_model_description_t const *const facts = &classifying->setup.model_facts;
     double *const logits = classifying->logits;
     // Only models that judge pairs have a bias; among all labels it would say nothing.
-    bool const in_pairs = facts->logit_bias != 0;
+    bool const in_pairs = facts->has_logit_bias;
     double sum = 0;
     if (!(facts->logit_scale > 0)) return false;
     for (size_t rank = 0; rank != classifying->label_count; ++rank)

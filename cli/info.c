@@ -153,7 +153,7 @@ static json_t *describe_model(char const *directory) {
         uform_cpu_class_name(facts.cpu_class), "dimensions", (json_int_t)facts.dimensions, "normalize", facts.normalize,
         "weights_bytes", (json_int_t)facts.weights_bytes, "encodes_texts", facts.encodes_texts, "encodes_images",
         facts.encodes_images, "logit_scale", facts.logit_scale > 0 ? json_real(facts.logit_scale) : json_null(),
-        "logit_bias", facts.logit_scale > 0 ? json_real(facts.logit_bias) : json_null());
+        "logit_bias", facts.has_logit_bias ? json_real(facts.logit_bias) : json_null());
     // The parts are checked with the whole: a failed one leaves NULL, which the update refuses.
     bool complete = described != NULL;
     if (facts.encodes_texts) complete &= update(described, describe_text_tower(model, &facts));
@@ -274,9 +274,10 @@ static void print_model(json_t const *model) {
     if (json_is_true(json_object_get(model, "encodes_texts"))) print_text_tower(model);
     if (json_is_true(json_object_get(model, "encodes_images"))) print_image_tower(model);
     json_t const *const scale = json_object_get(model, "logit_scale");
-    if (json_is_number(scale))
-        printf("logits           %g times the cosine, plus %g\n", json_number_value(scale),
-            json_number_value(json_object_get(model, "logit_bias")));
+    json_t const *const bias = json_object_get(model, "logit_bias");
+    if (json_is_number(scale)) printf("logits           %g times the cosine", json_number_value(scale));
+    if (json_is_number(scale) && json_is_number(bias)) printf(", plus %g", json_number_value(bias));
+    if (json_is_number(scale)) putchar('\n');
     printf("weights          %.1f MB, packed in %s for %s\n", (double)number_of(model, "weights_bytes") * 1e-6,
         words_of(model, "precision"), words_of(model, "cpu_class"));
     if (json_is_true(json_object_get(model, "encodes_texts"))) print_prompts(model);

@@ -120,6 +120,7 @@ typedef struct uform_model_description_t {
     double flops_per_image; ///< as `flops_per_token`; zero where it depends on the image
     double logit_scale;     ///< what a cosine of text and image is multiplied by; zero when the model does not say
     double logit_bias;      ///< and what is added to it
+    bool has_logit_bias;    ///< pairs are judged one by one, by a sigmoid; else labels against each other, by a softmax
 } uform_model_description_t;
 
 UFORM_PUBLIC uform_status_t uform_model_describe(

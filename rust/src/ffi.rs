@@ -146,6 +146,7 @@ structs! {
         flops_per_image: f64,
         logit_scale: f64,
         logit_bias: f64,
+        has_logit_bias: bool,
     }
 
     Text = "uform_text_t" {

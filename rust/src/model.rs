@@ -120,8 +120,8 @@ pub struct ModelDescription {
     pub flops_per_image: Option<f64>,
     /// What a cosine of text and image is multiplied by, if the model says it.
     pub logit_scale: Option<f64>,
-    /// What is added to that product.
-    pub logit_bias: f64,
+    /// What is added to that product, in models that judge pairs one by one.
+    pub logit_bias: Option<f64>,
     prompt_count: usize,
 }
 
@@ -284,7 +284,7 @@ impl ModelDescription {
             image_hidden_width: description.image_hidden_width,
             flops_per_image: some(description.flops_per_image),
             logit_scale: some(description.logit_scale),
-            logit_bias: description.logit_bias,
+            logit_bias: description.has_logit_bias.then_some(description.logit_bias),
             prompt_count: description.prompt_count,
         }
     }

@@ -54,6 +54,7 @@ typedef struct uform_directory_t {
     uform_tower_t text, image;
     uform_weights_t weights, image_weights; ///< the latter only where the image tower has a file of its own
     double logit_scale, logit_bias;         ///< of cosines; a zero scale when there is none
+    bool has_logit_bias;                    ///< the file has one, whatever it is
     // Texts.
     uform_tokenizer_t tokenizer;
     uform_tokenizer_settings_t tokenizer_settings;

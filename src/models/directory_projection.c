@@ -75,7 +75,10 @@ uform_status_t uform_directory_read_projections_(uform_directory_t *directory) {
     if (status != uform_status_ok_k || !directory->family->scale) return status;
     double scale = NAN;
     status = read_number(directory, directory->family->scale, &scale);
-    if (status == uform_status_ok_k) status = read_number(directory, directory->family->bias, &directory->logit_bias);
+    double bias = NAN;
+    if (status == uform_status_ok_k) status = read_number(directory, directory->family->bias, &bias);
+    directory->has_logit_bias = !isnan(bias);
+    if (directory->has_logit_bias) directory->logit_bias = bias;
     if (status == uform_status_ok_k && !isnan(scale)) directory->logit_scale = exp(scale);
     if (status != uform_status_ok_k) return status;
     if (directory->text.dense_count && directory->image.dense_count &&

@@ -253,6 +253,7 @@ uform_status_t uform_model_describe(uform_model_t model, uform_model_description
         .weights_bytes = model->packings->memory.bytes,
         .logit_scale = directory->logit_scale,
         .logit_bias = directory->logit_bias,
+        .has_logit_bias = directory->has_logit_bias,
     };
     if (uform_tower_works_(&directory->text)) describe_texts(model, description);
     if (uform_tower_works_(&directory->image)) describe_images(model, description);

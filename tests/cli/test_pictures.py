@@ -305,7 +305,7 @@ class Pictures(unittest.TestCase):
                 if alone is None:
                     self.assertEqual(chances, [None] * 3)
                     continue
-                logits = [facts["logit_scale"] * cosine + facts["logit_bias"] for cosine in cosines]
+                logits = [facts["logit_scale"] * cosine + (facts["logit_bias"] or 0) for cosine in cosines]
                 expected = [1 / (1 + math.exp(-logit)) for logit in logits] if alone else [
                     math.exp(logit) / sum(map(math.exp, logits)) for logit in logits]
                 for chance, wanted in zip(chances, expected):

@@ -170,6 +170,7 @@ static void check_description(vision_t const *vision) {
                        *bias = uform_json_find_(vision->document.root, "logit_bias");
     // Similarities are cosines times this, plus that.
     if (scale) assert_true(fabs(vision->description.logit_scale - exp(scale->number)) < 1e-4);
+    assert_int_equal(vision->description.has_logit_bias, bias != NULL);
     if (bias) assert_true(fabs(vision->description.logit_bias - bias->number) < 1e-4);
 }
 
