@@ -51,6 +51,7 @@ typedef struct uform_tower_t {
 typedef struct uform_directory_t {
     char *path;
     uform_family_t const *family;
+    bool is_bare; ///< config.json names a class that ends with the tower, whatever projection the file holds
     uform_tower_t text, image;
     uform_weights_t weights, image_weights; ///< the latter only where the image tower has a file of its own
     double logit_scale, logit_bias;         ///< of cosines; a zero scale when there is none

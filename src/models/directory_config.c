@@ -307,10 +307,21 @@ static uform_status_t read_family(uform_config_t const *config, uform_directory_
         uform_family_names_(names, sizeof(names)), model_type);
 }
 
+/// Whether the file's class leaves out the projection that models of its model_type may have. Without a class it is there if its
+/// tensor is.
+static bool names_bare_tower(uform_config_t const *config) {
+    static char const suffix[] = "WithProjection";
+    uform_json_t const *classes = uform_json_find_(config->root, "architectures");
+    uform_json_t const *name = classes && classes->kind == uform_json_array_k ? classes->first : NULL;
+    if (!name || name->kind != uform_json_string_k) return false;
+    return name->length < sizeof(suffix) - 1 || strcmp(name->text + name->length - (sizeof(suffix) - 1), suffix) != 0;
+}
+
 static uform_status_t read_towers(uform_config_t const *config, uform_directory_t *directory) {
     uform_status_t status = read_family(config, directory);
     if (status != uform_status_ok_k) return status;
     uform_family_t const *family = directory->family;
+    directory->is_bare = names_bare_tower(config);
     char where[512];
     section_t const text = find_section(config, family->text_sections, where, sizeof(where));
     // Without a model_type, a section that is absent is a tower that is absent.

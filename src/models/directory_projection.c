@@ -29,6 +29,7 @@ static uform_status_t read_projection(uform_directory_t *directory, uform_tower_
     uform_architecture_t const *architecture = tower->architecture;
     // modules.json names what stands behind a text tower by itself, which is not this.
     if (tower->dense) return uform_status_ok_k;
+    if (architecture->projection_is_outer && !directory->family->scale && directory->is_bare) return uform_status_ok_k;
     char const *const *prefixes = architecture->projection_is_outer ? directory->family->outer_prefixes : NULL;
     uform_tensor_t weight, bias;
     if (!uform_directory_find_(directory, tower, prefixes, architecture->projection, 0, "weight", &weight)) {

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -125,10 +126,36 @@ static void a_missing_file_leaves_one_tower(void **state) {
     }
 }
 
+/// A class that ends with the tower has its vectors, though the file holds a projection.
+static void a_bare_class_is_not_projected(void **state) {
+    static char const config[] = "config.json", named[] = "CLIPVisionModelWithProjection", bare[] = "CLIPVisionModel";
+    workspace_t const *workspace = *state;
+    for (int projected = 0; projected < 2; ++projected) {
+        workspace_copy_model(workspace, "../vision/models/clip_vision_projection");
+        size_t length;
+        unsigned char *const bytes = workspace_read(workspace, config, &length);
+        bytes[length] = 0;
+        char *const name = strstr((char *)bytes, named);
+        assert_non_null(name);
+        if (!projected)
+            memset(name + sizeof(bare) - 1, ' ', sizeof(named) - sizeof(bare)), name[sizeof(bare) - 1] = '"';
+        if (!projected) name[sizeof(named) - 1] = ' '; // the quote that was there
+        workspace_write(workspace, config, bytes, length);
+        free(bytes);
+        uform_model_t model;
+        uform_model_description_t description;
+        if (uform_model_load_ram(workspace->path, NULL, 0, NULL, &model)) fail_msg("%s", uform_last_detail());
+        assert_int_equal(uform_model_describe(model, &description), uform_status_ok_k);
+        assert_int_equal(description.dense_count, projected);
+        uform_model_free(model);
+    }
+}
+
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(towers_are_checked),
         cmocka_unit_test(a_missing_file_leaves_one_tower),
+        cmocka_unit_test(a_bare_class_is_not_projected),
     };
     return cmocka_run_group_tests_name("towers", tests, workspace_setup, workspace_teardown);
 }
