@@ -1,10 +1,10 @@
 /**
- *  Models: a Hugging Face directory in memory, and the calls that turn texts into rows of an embedding matrix.
+ *  Models: a Hugging Face directory in memory, and the calls that turn texts and images into rows of an embedding matrix.
  *
  *  A model is immutable once loaded and freely shared: any number of executors and threads use it at once. The
  *  directory decides architecture, tokenizer, prompts, pooling, Dense layers, normalising and length limit, as
  *  sentence-transformers and transformers would; options override each of them. Results never depend on a text's
- *  neighbours, on the number of threads or on the batch: the same text gives the same bits.
+ *  or an image's neighbours, on the number of threads or on the batch: the same one gives the same bits.
  */
 #ifndef UFORM_MODEL_H
 #define UFORM_MODEL_H
@@ -66,7 +66,9 @@ typedef struct uform_model_options_t {
  *                          default. Executors made with other nodes, unless with none, are `mismatched`.
  *  @param options          NULL for the defaults.
  *  @param model            Receives the model, NULL on failure. Free it with `uform_model_free`.
- *  `not_found`, `malformed`, `unsupported` and `io_failed` name file, key and value in `uform_last_detail()`. Thread-safe.
+ *  `not_found`, `malformed`, `unsupported`, `io_failed`, and `mismatched` for files that disagree, name file, key and value in
+ *  `uform_last_detail()`; `invalid_argument` and `out_of_memory` besides. A directory for texts and images that lacks the files of one
+ *  of them is loaded for the other. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_model_load_ram(char const *directory, int32_t const *memory_domains,
     size_t memory_domain_count, uform_model_options_t const *options, uform_model_t *model) UFORM_MUST_CHECK;
@@ -103,7 +105,8 @@ typedef struct uform_model_description_t {
     size_t heads;
     size_t feed_forward_width;
     size_t vocabulary_count;
-    size_t max_tokens;  ///< length limit in tokens, special ones included
+    size_t
+        max_tokens; ///< length limit in tokens, special ones included; zero, as the vocabulary, without a tower for texts
     uint32_t pooling;   ///< bits of uform_pooling_t
     size_t dense_count; ///< Dense layers behind the pooling
     bool normalize;     ///< embeddings have length one
@@ -203,7 +206,7 @@ UFORM_PUBLIC uform_status_t uform_encode_texts(uform_model_t model, uform_execut
  *  resized on the executor's threads as the directory's image processor does it, a thread's next image while others compute.
  *
  *  @param images           [count]
- *  The other parameters and the failures are those of `uform_encode_texts`: a broken image gets a null row and its own status, and the
+ *  An image may become at most 16,384 patches. The other parameters and the failures are those of `uform_encode_texts`: a broken image gets a null row and its own status, and the
  *  call goes on. Options that concern texts are ignored. `unsupported` for a model without a tower for images. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_encode_images(uform_model_t model, uform_executor_t executor,
@@ -216,7 +219,8 @@ UFORM_PUBLIC uform_status_t uform_encode_images(uform_model_t model, uform_execu
  *  @param pixels           [channels, height, width] f32; receives them when `capacity` is enough; may be NULL with a zero capacity.
  *  @param capacity         Numbers there is room for.
  *  @param shape            [3]; receives channels, height and width.
- *  Where the reference cuts patches itself (NaFlex), they are cut from this tensor. Thread-safe.
+ *  Too small a capacity is no failure: nothing is written then. On failure the shape is zeros. Where the reference cuts patches itself
+ *  (NaFlex), they are cut from this tensor. Thread-safe.
  */
 UFORM_PUBLIC uform_status_t uform_image_pixels(uform_model_t model, uform_image_t image,
     uform_encode_options_t const *options, float *pixels, size_t capacity, size_t shape[3]) UFORM_MUST_CHECK;
@@ -242,7 +246,8 @@ UFORM_PUBLIC uform_status_t uform_defer_images(uform_model_t model, uform_execut
     size_t stride_bytes, uform_encode_report_t *report, uform_call_t *call) UFORM_MUST_CHECK;
 
 /**
- *  How many dimensions a row of `uform_encode_texts`, or of `uform_encode_images`, has with these options, which is what its memory is sized by.
+ *  How many dimensions a row of `uform_encode_texts` has with these options, which is what its memory is sized by; of
+ *  `uform_encode_images` where the model encodes no texts. With both, rows of both are as long wherever both calls take the options.
  *
  *  @param options      NULL for what the directory says.
  *  Refuses what the call would refuse of pooling, dimensions, scalar and normalising; other options have no say. Thread-safe.

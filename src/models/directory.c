@@ -108,19 +108,25 @@ static uform_status_t refuse_adapter(char const *transformer) {
 
 /// What tokenizer.json says has to fit config.json.
 static uform_status_t check_tokenizer(char const *path, uform_directory_t *directory) {
+    uform_architecture_t const *architecture = directory->text.architecture;
+    uform_architecture_sizes_t *sizes = &directory->text.sizes;
+    bool const left = uform_tokenizer_truncates_left_(directory->tokenizer) && !architecture->cut_bluntly;
     if (directory->truncate_left == uform_switch_auto_k)
-        directory->truncate_left =
-            uform_tokenizer_truncates_left_(directory->tokenizer) ? uform_switch_on_k : uform_switch_off_k;
+        directory->truncate_left = left ? uform_switch_on_k : uform_switch_off_k;
     size_t const specials = uform_tokenizer_special_count_(directory->tokenizer);
-    if (directory->max_tokens < specials && !directory->text.architecture->cut_bluntly)
+    if (directory->max_tokens < specials && !architecture->cut_bluntly)
         return uform_fail_(uform_status_unsupported_k,
             "%s: its %zu special tokens are more than the directory's limit of %zu tokens a text", path, specials,
             directory->max_tokens);
+    if (architecture->summary != uform_summary_padded_last_k) return uform_status_ok_k;
     uint32_t pad;
     if (directory->pad_token &&
         uform_tokenizer_id_(directory->tokenizer, directory->pad_token, strlen(directory->pad_token), &pad))
-        directory->text.sizes.pad_token = pad;
-    return uform_status_ok_k;
+        sizes->pad_token = pad;
+    if (sizes->pad_token < sizes->vocabulary_count) return uform_status_ok_k;
+    return uform_fail_(uform_status_mismatched_k,
+        "%s: the padding token, %zu, is beyond config.json's vocab_size of %zu", path, sizes->pad_token,
+        sizes->vocabulary_count);
 }
 
 static uform_status_t open_tokenizer(char const *transformer, uform_directory_t *directory) {

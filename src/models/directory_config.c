@@ -195,6 +195,9 @@ static uform_status_t check_image(
     if (sizes->channels != 3)
         return uform_fail_(
             uform_status_unsupported_k, "%s: num_channels: expected 3, found %zu", section.where, sizes->channels);
+    if (architecture->summary == uform_summary_attention_k && !sizes->attention_head)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: vision_use_head: expected true: without the head the reference gives no vector", section.where);
     if (architecture->positions_kind == uform_positions_bilinear_k) return uform_status_ok_k;
     if (sizes->image_height < sizes->patch || sizes->image_width < sizes->patch)
         return uform_fail_(uform_status_malformed_k, "%s: image_size: expected at least one patch of %zu pixels",
@@ -213,24 +216,23 @@ static uform_status_t check_image(
 
 /// Leaves out the listed layers: the numbers of the others go to `layer_numbers`.
 static uform_status_t skip_layers(section_t section, char const *key, uform_tower_t *tower) {
+    enum { left_out_k = 1 };
     uform_json_t const *list = uform_json_find_(section.object, key);
     if (!list || list->kind == uform_json_null_k) return uform_status_ok_k;
     if (list->kind != uform_json_array_k)
         return uform_json_unexpected_(section.where, key, "an array of layers' numbers", list);
     size_t const layers = tower->sizes.layers;
-    tower->layer_numbers = uform_allocate_(layers, sizeof *tower->layer_numbers);
-    if (!tower->layer_numbers) return uform_status_out_of_memory_k;
-    size_t kept = 0;
-    for (size_t layer = 0; layer < layers; ++layer) {
-        bool skipped = false;
-        for (uform_json_t const *item = list->first; item; item = item->next) {
-            if (item->kind != uform_json_number_k)
-                return uform_json_unexpected_(section.where, key, "layers' numbers", item);
-            skipped |= item->number == (double)layer;
-        }
-        if (!skipped) tower->layer_numbers[kept++] = layer;
+    size_t *const numbers = tower->layer_numbers = uform_allocate_(layers, sizeof *numbers);
+    if (!numbers) return uform_status_out_of_memory_k;
+    for (uform_json_t const *item = list->first; item; item = item->next) {
+        bool const known = item->kind == uform_json_number_k && item->number >= 0 && item->number < (double)layers;
+        if (!known || item->number != floor(item->number))
+            return uform_json_unexpected_(section.where, key, "numbers of layers there are", item);
+        numbers[(size_t)item->number] = left_out_k;
     }
-    tower->sizes.layers = kept;
+    tower->sizes.layers = 0;
+    for (size_t layer = 0; layer < layers; ++layer)
+        if (numbers[layer] != left_out_k) numbers[tower->sizes.layers++] = layer;
     return uform_status_ok_k;
 }
 

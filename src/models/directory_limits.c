@@ -120,7 +120,9 @@ uform_status_t uform_directory_read_limits_(
     size_t limit = 0, tokenizer_limit = 0;
     uform_status_t status = uform_status_ok_k;
     if (is_sentence_transformer) status = read_module_files(transformer, &limit, directory);
-    if (status == uform_status_ok_k) status = read_tokenizer_config(transformer, &tokenizer_limit, directory);
+    // UForm 3's package reads config.json and tokenizer.json alone.
+    if (status == uform_status_ok_k && !directory->text.architecture->cut_bluntly)
+        status = read_tokenizer_config(transformer, &tokenizer_limit, directory);
     if (status != uform_status_ok_k) return status;
     if (!limit) limit = tokenizer_limit;
     size_t const first = directory->text.sizes.first_position, count = directory->text.sizes.position_count;

@@ -247,12 +247,12 @@ static uform_status_t read_module(chain_t *chain, uform_json_t const *entry, cha
     if (row == sizeof(readers) / sizeof(readers[0]))
         return uform_fail_(uform_status_unsupported_k,
             "%s: type: expected Pooling, Dense, Normalize or Dropout, found \"%s\"", where, module.type);
-    bool const both = chain->directory->image.architecture;
-    if (both && readers[row].single_tower)
+    bool const has_images = chain->directory->image.architecture;
+    if (has_images && readers[row].single_tower)
         return uform_fail_(uform_status_unsupported_k,
             "%s: type: expected Normalize or Dropout behind a model of texts and images, found \"%s\"", where,
             module.type);
-    if (!both && readers[row].behind_pooling && !chain->tower->pooling_count)
+    if (!has_images && readers[row].behind_pooling && !chain->tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: type: expected a Pooling module before this %s", where, module.type);
     status = read_folder(chain->directory, entry, where, &module.folder);
@@ -311,15 +311,15 @@ uform_status_t uform_directory_find_transformer_(
 
 static uform_status_t read_chain(chain_t *chain, uform_json_t const *first, char const *path) {
     uform_tower_t *tower = chain->tower;
-    bool const both = chain->directory->image.architecture;
-    if (!both) {
+    bool const has_images = chain->directory->image.architecture;
+    if (!has_images) {
         tower->dense = uform_allocate_(module_limit_k, sizeof(*tower->dense));
         if (!tower->dense) return uform_status_out_of_memory_k;
     }
     uform_status_t status = uform_status_ok_k;
     for (uform_json_t const *entry = first->next; entry && status == uform_status_ok_k; entry = entry->next)
         status = read_module(chain, entry, path);
-    if (status == uform_status_ok_k && !both && !tower->pooling_count)
+    if (status == uform_status_ok_k && !has_images && !tower->pooling_count)
         status = uform_fail_(uform_status_unsupported_k, "%s: expected a Pooling module, found none", path);
     tower->normalize = chain->directory->image.normalize = chain->normalized;
     return status;
@@ -333,6 +333,7 @@ static void pool_by_summary(uform_tower_t *tower) {
         [uform_summary_padded_last_k] = uform_pooling_lasttoken_k,
         [uform_summary_end_k] = uform_pooling_lasttoken_k,
         [uform_summary_attention_k] = uform_pooling_cls_k,
+        [uform_summary_file_k] = uform_pooling_cls_k,
     };
     if (!tower->architecture || tower->pooling_count) return;
     tower->pooling[tower->pooling_count++] = by_summary[tower->architecture->summary];

@@ -49,11 +49,13 @@ static uform_status_t read_projection(uform_directory_t *directory, uform_tower_
     return status;
 }
 
-/// A number beside the towers; absent, it stays what it is.
-static uform_status_t read_number(uform_directory_t const *directory, char const *name, double *number) {
+/// A finite number beside the towers, or its power of e; absent, it stays what it is.
+static uform_status_t read_number(
+    uform_directory_t const *directory, char const *name, bool power, double *number, bool *found) {
     uform_tensor_t tensor;
-    if (!uform_directory_find_(directory, &directory->text, directory->family->outer_prefixes, name, 0, NULL, &tensor))
-        return uform_status_ok_k;
+    *found =
+        uform_directory_find_(directory, &directory->text, directory->family->outer_prefixes, name, 0, NULL, &tensor);
+    if (!*found) return uform_status_ok_k;
     size_t count = 1;
     for (size_t i = 0; i < tensor.dimension_count && i < 4; ++i) count *= tensor.dimensions[i];
     if (count != 1 || tensor.dimension_count > 4)
@@ -63,8 +65,11 @@ static uform_status_t read_number(uform_directory_t const *directory, char const
     float value;
     uform_status_t status = uform_tensor_check_(&tensor);
     if (status == uform_status_ok_k) status = uform_tensor_read_(&tensor, 0, 1, &value, 1);
-    if (status == uform_status_ok_k) *number = (double)value;
-    return status;
+    if (status != uform_status_ok_k) return status;
+    *number = power ? exp((double)value) : (double)value;
+    if (isfinite(*number)) return uform_status_ok_k;
+    return uform_fail_(uform_status_malformed_k, "%s: %s: expected a number to multiply cosines by, found %g",
+        tensor.file, name, (double)value);
 }
 
 uform_status_t uform_directory_read_projections_(uform_directory_t *directory) {
@@ -74,13 +79,11 @@ uform_status_t uform_directory_read_projections_(uform_directory_t *directory) {
         if (towers[i]->architecture && !towers[i]->missing && towers[i]->architecture->projection)
             status = read_projection(directory, towers[i]);
     if (status != uform_status_ok_k || !directory->family->scale) return status;
-    double scale = NAN;
-    status = read_number(directory, directory->family->scale, &scale);
-    double bias = NAN;
-    if (status == uform_status_ok_k) status = read_number(directory, directory->family->bias, &bias);
-    directory->has_logit_bias = !isnan(bias);
-    if (directory->has_logit_bias) directory->logit_bias = bias;
-    if (status == uform_status_ok_k && !isnan(scale)) directory->logit_scale = exp(scale);
+    bool has_scale;
+    status = read_number(directory, directory->family->scale, true, &directory->logit_scale, &has_scale);
+    if (status == uform_status_ok_k)
+        status =
+            read_number(directory, directory->family->bias, false, &directory->logit_bias, &directory->has_logit_bias);
     if (status != uform_status_ok_k) return status;
     if (directory->text.dense_count && directory->image.dense_count &&
         directory->text.dense->outputs != directory->image.dense->outputs)

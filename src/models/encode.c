@@ -19,6 +19,9 @@
 
 enum {
     smallest_panel_k = 64, // below this, reading weights dominates
+    // To guess how many tokens there are in ordinary texts, and in images whose size decides.
+    bytes_per_token_k = 4,
+    tokens_per_image_k = 256,
 };
 
 static size_t aligned(size_t bytes) {
@@ -238,9 +241,22 @@ static void encode_share(void *context, uform_worker_t const *worker) {
     uform_model_return_buffer_(call->model, buffer);
 }
 
+// Tokens the items will have, or `enough` of them.
+static size_t guess_tokens(uform_encode_call_t const *call, size_t enough) {
+    size_t tokens = 0;
+    if (call->modality == uform_modality_images_k) {
+        uform_patches_t const *patches = &call->tower_packing->encoder.patches;
+        size_t const usual = patches->usual_grid.height * patches->usual_grid.width;
+        size_t const each = (usual ? usual : tokens_per_image_k) + patches->prefix_count;
+        return call->count < enough / each ? call->count * each : enough;
+    }
+    for (size_t i = 0; i < call->count && tokens < enough; ++i) tokens += call->texts[i].length / bytes_per_token_k + 2;
+    return tokens;
+}
+
 // Panels small enough that every thread gets some, large enough to be worth their weights.
 static void size_panels(uform_encode_call_t *call, size_t threads) {
-    size_t const tokens = uform_call_guess_tokens_(call, 4 * uform_panel_rows_k * threads);
+    size_t const tokens = guess_tokens(call, 4 * uform_panel_rows_k * threads);
     size_t const share = tokens / (2 * threads);
     call->panel_rows = threads == 1 || share > uform_panel_rows_k ? uform_panel_rows_k
                        : share > smallest_panel_k                 ? share
@@ -315,15 +331,29 @@ static void fill_report(uform_encode_call_t *call) {
     call->report->failed_count = atomic_load(&call->failed_count);
 }
 
-uform_status_t uform_encode_(
-    uform_encode_call_t *call, uform_executor_t executor, uform_encode_options_t const *options) {
-    uform_status_t status = prepare(call, executor, options);
+static uform_encode_call_t make_call(uform_model_t model, uform_items_t items, uform_rows_out_t rows) {
+    return (uform_encode_call_t){
+        .model = model,
+        .modality = items.modality,
+        .texts = items.texts,
+        .images = items.images,
+        .count = items.count,
+        .embeddings = rows.embeddings,
+        .stride_bytes = rows.stride_bytes,
+        .report = rows.report,
+    };
+}
+
+uform_status_t uform_encode_(uform_model_t model, uform_executor_t executor, uform_items_t items,
+    uform_encode_options_t const *options, uform_rows_out_t rows) {
+    uform_encode_call_t call = make_call(model, items, rows);
+    uform_status_t status = prepare(&call, executor, options);
     if (status) return status;
-    if (call->count) status = uform_executor_run_(executor, encode_share, call);
-    fill_report(call);
-    pthread_mutex_destroy(&call->failure_lock);
-    if (status || !call->failure) return status;
-    return uform_fail_(call->failure, "%s", call->failure_detail);
+    if (call.count) status = uform_executor_run_(executor, encode_share, &call);
+    fill_report(&call);
+    pthread_mutex_destroy(&call.failure_lock);
+    if (status || !call.failure) return status;
+    return uform_fail_(call.failure, "%s", call.failure_detail);
 }
 
 // Ends a deferred call: the report, and why it failed.
@@ -350,28 +380,21 @@ static uform_status_t keep_prompt(uform_encode_call_t *call) {
     return uform_status_ok_k;
 }
 
-uform_status_t uform_encode_defer_(uform_encode_call_t const *call, uform_executor_t executor,
-    uform_encode_options_t const *options, uform_call_t *deferred) {
-    if (!deferred) return uform_fail_(uform_status_invalid_argument_k, "call: expected a pointer, found NULL");
-    *deferred = NULL;
-    uform_encode_call_t *copy = uform_allocate_(1, sizeof *copy);
-    if (!copy) return uform_status_out_of_memory_k;
-    copy->model = call->model;
-    copy->modality = call->modality;
-    copy->texts = call->texts;
-    copy->images = call->images;
-    copy->count = call->count;
-    copy->embeddings = call->embeddings;
-    copy->stride_bytes = call->stride_bytes;
-    copy->report = call->report;
-    uform_status_t status = prepare(copy, executor, options);
+uform_status_t uform_encode_defer_(uform_model_t model, uform_executor_t executor, uform_items_t items,
+    uform_encode_options_t const *options, uform_rows_out_t rows, uform_call_t *call) {
+    if (!call) return uform_fail_(uform_status_invalid_argument_k, "call: expected a pointer, found NULL");
+    *call = NULL;
+    uform_encode_call_t *deferred = uform_allocate_(1, sizeof *deferred);
+    if (!deferred) return uform_status_out_of_memory_k;
+    *deferred = make_call(model, items, rows);
+    uform_status_t status = prepare(deferred, executor, options);
     if (status) {
-        uform_free_(copy);
+        uform_free_(deferred);
         return status;
     }
-    uform_work_t const work = {encode_share, finish_deferred, release_deferred, copy};
-    status = keep_prompt(copy);
-    if (!status) status = uform_executor_defer_(executor, &work, deferred);
-    if (status) release_deferred(copy);
+    uform_work_t const work = {encode_share, finish_deferred, release_deferred, deferred};
+    status = keep_prompt(deferred);
+    if (!status) status = uform_executor_defer_(executor, &work, call);
+    if (status) release_deferred(deferred);
     return status;
 }

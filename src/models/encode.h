@@ -16,6 +16,21 @@ enum {
     uform_panel_items_k = 256, ///< items in a panel
 };
 
+/// What a call is given: [count] texts or images, as the modality says.
+typedef struct uform_items_t {
+    uform_modality_t modality;
+    uform_text_t const *texts;
+    uform_image_t const *images;
+    size_t count;
+} uform_items_t;
+
+/// Where its rows and its report go.
+typedef struct uform_rows_out_t {
+    void *embeddings;
+    size_t stride_bytes;
+    uform_encode_report_t *report; ///< NULL when not wanted
+} uform_rows_out_t;
+
 typedef struct uform_encode_call_t {
     uform_model_t model;
     uform_modality_t modality;
@@ -65,15 +80,12 @@ void uform_panel_add_(uform_panel_t *panel, size_t item, size_t tokens);
 uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer);
 uform_status_t uform_panel_take_image_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer);
 
-/// Tokens the items will have, to divide them over threads; a guess.
-size_t uform_call_guess_tokens_(uform_encode_call_t const *call, size_t enough);
+/// `uform_encode_texts` and `uform_encode_images`.
+uform_status_t uform_encode_(uform_model_t model, uform_executor_t executor, uform_items_t items,
+    uform_encode_options_t const *options, uform_rows_out_t rows);
 
-/// Runs a call: the parameters are in `call`, all else zero.
-uform_status_t uform_encode_(
-    uform_encode_call_t *call, uform_executor_t executor, uform_encode_options_t const *options);
-
-/// Submits a copy of it to be awaited later.
-uform_status_t uform_encode_defer_(uform_encode_call_t const *call, uform_executor_t executor,
-    uform_encode_options_t const *options, uform_call_t *deferred);
+/// `uform_defer_texts` and `uform_defer_images`.
+uform_status_t uform_encode_defer_(uform_model_t model, uform_executor_t executor, uform_items_t items,
+    uform_encode_options_t const *options, uform_rows_out_t rows, uform_call_t *call);
 
 #endif

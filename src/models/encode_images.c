@@ -6,8 +6,6 @@
 #include "base/detail.h"
 #include "models/encode.h"
 
-enum { largest_image_k = 1 << 14 }; // tokens; attention's time grows with their square
-
 // Decodes and preprocesses an image: the pixels, or numbers, that the tower gets.
 static uform_status_t prepare_image(uform_model_t model, uform_kernels_t const *kernels, uform_call_plan_t const *plan,
     uform_image_t const *image, uform_model_buffer_t *buffer, uform_picture_t *result) {
@@ -62,10 +60,9 @@ uform_status_t uform_panel_take_image_(uform_panel_t *panel, size_t item, uform_
     if (status) return status;
     uform_grid_t const grid = {picture.height / side, picture.width / side};
     size_t const tokens = patches->prefix_count + grid.height * grid.width;
-    if (!grid.height || !grid.width || tokens > largest_image_k)
-        return uform_fail_(uform_status_unsupported_k,
-            "expected 1 to %d tokens after resizing, found %zu x %zu patches", largest_image_k, grid.height,
-            grid.width);
+    if (!grid.height || !grid.width || grid.height * grid.width > uform_largest_image_k)
+        return uform_fail_(uform_status_unsupported_k, "expected 1 to %d patches after resizing, found %zu x %zu",
+            uform_largest_image_k, grid.height, grid.width);
     status = uform_panel_reserve_(panel, tokens);
     if (status) return status;
     atomic_fetch_add_explicit(&call->token_count, tokens, memory_order_relaxed);
@@ -79,31 +76,16 @@ uform_status_t uform_panel_take_image_(uform_panel_t *panel, size_t item, uform_
 uform_status_t uform_encode_images(uform_model_t model, uform_executor_t executor, uform_image_t const *images,
     size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
     uform_encode_report_t *report) {
-    uform_encode_call_t call = {
-        .model = model,
-        .modality = uform_modality_images_k,
-        .images = images,
-        .count = count,
-        .embeddings = embeddings,
-        .stride_bytes = stride_bytes,
-        .report = report,
-    };
-    return uform_encode_(&call, executor, options);
+    uform_items_t const items = {uform_modality_images_k, NULL, images, count};
+    return uform_encode_(model, executor, items, options, (uform_rows_out_t){embeddings, stride_bytes, report});
 }
 
 uform_status_t uform_defer_images(uform_model_t model, uform_executor_t executor, uform_image_t const *images,
     size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
     uform_encode_report_t *report, uform_call_t *call) {
-    uform_encode_call_t const parameters = {
-        .model = model,
-        .modality = uform_modality_images_k,
-        .images = images,
-        .count = count,
-        .embeddings = embeddings,
-        .stride_bytes = stride_bytes,
-        .report = report,
-    };
-    return uform_encode_defer_(&parameters, executor, options, call);
+    uform_items_t const items = {uform_modality_images_k, NULL, images, count};
+    return uform_encode_defer_(
+        model, executor, items, options, (uform_rows_out_t){embeddings, stride_bytes, report}, call);
 }
 
 uform_status_t uform_image_pixels(uform_model_t model, uform_image_t image, uform_encode_options_t const *options,

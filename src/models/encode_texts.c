@@ -6,9 +6,6 @@
 #include "base/detail.h"
 #include "models/encode.h"
 
-// To guess how many tokens there are in ordinary texts, and in images whose size decides.
-enum { bytes_per_token_k = 4, tokens_per_image_k = 256 };
-
 // Checks a tokenized text against the embedding tables.
 static uform_status_t check_tokens(uform_encode_call_t const *call, uform_tokenize_buffer_t const *tokens) {
     uform_architecture_sizes_t const *sizes = &call->tower->sizes;
@@ -60,16 +57,25 @@ static void write_tokens(uform_panel_t *panel, uform_tokenize_buffer_t const *to
     }
 }
 
+// Where texts are cut bluntly, tokenizer.json's own limit comes first, and then as many tokens as the model takes remain,
+// special ones or not.
 static uform_status_t tokenize(
     uform_model_t model, uform_text_t text, uform_tokenize_options_t const *options, uform_tokenize_buffer_t *tokens) {
+    uform_tokenizer_t const tokenizer = model->directory.tokenizer;
     uform_tokenize_options_t bounds = *options;
     bool const bluntly = model->directory.text.architecture->cut_bluntly;
-    if (bluntly) bounds.max_tokens = 0;
+    if (bluntly) {
+        bounds.max_tokens = uform_tokenizer_truncation_(tokenizer);
+        bounds.truncate_left = uform_tokenizer_truncates_left_(tokenizer);
+    }
     uform_status_t const status =
-        uform_tokenizer_run_(model->directory.tokenizer, text.data ? text.data : "", text.length, &bounds, tokens);
+        uform_tokenizer_run_(tokenizer, text.data ? text.data : "", text.length, &bounds, tokens);
     if (status || !bluntly || tokens->count <= options->max_tokens) return status;
+    size_t const dropped = options->truncate_left ? tokens->count - options->max_tokens : 0;
     tokens->count = options->max_tokens;
     tokens->truncated = true;
+    memmove(tokens->ids, tokens->ids + dropped, tokens->count * sizeof *tokens->ids);
+    memmove(tokens->type_ids, tokens->type_ids + dropped, tokens->count * sizeof *tokens->type_ids);
     return status;
 }
 
@@ -100,46 +106,19 @@ uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_m
     return uform_status_ok_k;
 }
 
-size_t uform_call_guess_tokens_(uform_encode_call_t const *call, size_t enough) {
-    size_t tokens = 0;
-    if (call->modality == uform_modality_images_k) {
-        uform_patches_t const *patches = &call->tower_packing->encoder.patches;
-        size_t const usual = patches->usual_grid.height * patches->usual_grid.width;
-        size_t const each = (usual ? usual : tokens_per_image_k) + patches->prefix_count;
-        return call->count < enough / each ? call->count * each : enough;
-    }
-    for (size_t i = 0; i < call->count && tokens < enough; ++i) tokens += call->texts[i].length / bytes_per_token_k + 2;
-    return tokens;
-}
-
 uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
     size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
     uform_encode_report_t *report) {
-    uform_encode_call_t call = {
-        .model = model,
-        .modality = uform_modality_texts_k,
-        .texts = texts,
-        .count = count,
-        .embeddings = embeddings,
-        .stride_bytes = stride_bytes,
-        .report = report,
-    };
-    return uform_encode_(&call, executor, options);
+    uform_items_t const items = {uform_modality_texts_k, texts, NULL, count};
+    return uform_encode_(model, executor, items, options, (uform_rows_out_t){embeddings, stride_bytes, report});
 }
 
 uform_status_t uform_defer_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,
     size_t count, uform_encode_options_t const *options, void *embeddings, size_t stride_bytes,
     uform_encode_report_t *report, uform_call_t *call) {
-    uform_encode_call_t const parameters = {
-        .model = model,
-        .modality = uform_modality_texts_k,
-        .texts = texts,
-        .count = count,
-        .embeddings = embeddings,
-        .stride_bytes = stride_bytes,
-        .report = report,
-    };
-    return uform_encode_defer_(&parameters, executor, options, call);
+    uform_items_t const items = {uform_modality_texts_k, texts, NULL, count};
+    return uform_encode_defer_(
+        model, executor, items, options, (uform_rows_out_t){embeddings, stride_bytes, report}, call);
 }
 
 uform_status_t uform_tokenize(uform_model_t model, uform_text_t text, uform_encode_options_t const *options,

@@ -32,7 +32,7 @@ typedef struct pass_t {
     size_t capacity; // rows a panel has room for
     size_t lane;     // elements of the scalar in a line
     uform_panels_t residual, hidden, projections, attended, inner, gates;
-    float *cosines, *sines; // of one image on an unusual grid
+    float *cosines, *sines; // [rows, head_width / 2] of images on unusual grids
     void *scratch;          // of multiplications and attention
 } pass_t;
 
@@ -77,13 +77,13 @@ static size_t kernel_scratch_bytes(uform_encoder_t const *encoder, uform_kernels
 }
 
 // Of cosines, and of sines.
-static size_t angle_bytes(uform_encoder_t const *encoder, size_t longest) {
-    return is_rotated(encoder) ? longest * encoder->head_width / 2 * sizeof(float) : 0;
+static size_t angle_bytes(uform_encoder_t const *encoder, size_t rows) {
+    return is_rotated(encoder) ? rows * encoder->head_width / 2 * sizeof(float) : 0;
 }
 
 size_t uform_encoder_scratch_bytes_(
     uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t rows, size_t longest) {
-    return kernel_scratch_bytes(encoder, kernels, longest) + 2 * angle_bytes(encoder, longest) +
+    return kernel_scratch_bytes(encoder, kernels, longest) + 2 * angle_bytes(encoder, rows) +
            panel_count(encoder) * row_capacity(rows) * 64;
 }
 
@@ -124,8 +124,8 @@ static pass_t begin_pass(
     };
     char *free_memory = (char *)scratch + kernel_scratch_bytes(encoder, kernels, longest);
     pass.cosines = (float *)free_memory;
-    pass.sines = (float *)(free_memory + angle_bytes(encoder, longest));
-    free_memory += 2 * angle_bytes(encoder, longest);
+    pass.sines = (float *)(free_memory + angle_bytes(encoder, batch->row_count));
+    free_memory += 2 * angle_bytes(encoder, batch->row_count);
     pass.residual = take_panels(&pass, &free_memory, encoder->width / 16);
     pass.hidden = take_panels(&pass, &free_memory, encoder->width / pass.lane);
     pass.projections = take_panels(&pass, &free_memory, 3 * heads_width / pass.lane);
@@ -285,26 +285,38 @@ static void embed_patches(pass_t const *pass) {
     }
 }
 
+static bool is_usual(pass_t const *pass, size_t image) {
+    uform_grid_t const grid = pass->batch->grids[image], usual = pass->encoder->patches.usual_grid;
+    return grid.height == usual.height && grid.width == usual.width;
+}
+
+// Angles of images on unusual grids, once for all layers.
+static void prepare_angles(pass_t const *pass) {
+    uform_encoder_t const *encoder = pass->encoder;
+    size_t const half = encoder->head_width / 2;
+    for (size_t image = 0; image < pass->batch->text_count; ++image) {
+        size_t const first = pass->batch->text_begins[image] * half;
+        if (!is_usual(pass, image))
+            uform_rotary_angles_(encoder->sizes.rotary_base, encoder->patches.prefix_count, pass->batch->grids[image],
+                encoder->sizes.width / encoder->sizes.heads, half, pass->cosines + first, pass->sines + first);
+    }
+}
+
 // Rotates queries and keys by their patches' places.
 static void rotate(pass_t const *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_patches_t const *patches = &encoder->patches;
-    size_t const half = encoder->head_width / 2;
     uform_rotate_call_t call = {
         .panels = pass->projections,
         .heads = 2 * encoder->sizes.heads, // keys stand behind the queries
         .head_width = encoder->head_width,
     };
     for (size_t image = 0; image < pass->batch->text_count; ++image) {
-        uform_grid_t const grid = pass->batch->grids[image];
-        bool const usual = grid.height == patches->usual_grid.height && grid.width == patches->usual_grid.width;
-        if (!usual)
-            uform_rotary_angles_(encoder->sizes.rotary_base, patches->prefix_count, grid,
-                encoder->sizes.width / encoder->sizes.heads, half, pass->cosines, pass->sines);
-        call.cosines = usual ? patches->cosines : pass->cosines;
-        call.sines = usual ? patches->sines : pass->sines;
-        call.row_begin = pass->batch->text_begins[image];
-        call.rows = pass->batch->text_begins[image + 1] - call.row_begin;
+        size_t const begin = pass->batch->text_begins[image], first = begin * encoder->head_width / 2;
+        call.cosines = is_usual(pass, image) ? patches->cosines : pass->cosines + first;
+        call.sines = is_usual(pass, image) ? patches->sines : pass->sines + first;
+        call.row_begin = begin;
+        call.rows = pass->batch->text_begins[image + 1] - begin;
         pass->kernels->rotate(&call);
     }
 }
@@ -431,6 +443,7 @@ uform_panels_t uform_encoder_run_(
     pass_t pass = begin_pass(encoder, kernels, batch, scratch);
     if (encoder->architecture->patches) embed_patches(&pass);
     else look_up(&pass);
+    if (is_rotated(encoder)) prepare_angles(&pass);
     if (encoder->architecture->norm_first) run_layers_norm_first(&pass);
     else run_layers_norm_last(&pass);
     if (encoder->has_head) pool_by_attention(&pass);

@@ -39,6 +39,8 @@ typedef struct uform_attention_head_t {
     uform_feed_forward_t feed_forward;
 } uform_attention_head_t;
 
+enum { uform_largest_image_k = 1 << 14 }; ///< patches of an image; attention's time grows with their square
+
 /// A grid of patches.
 typedef struct uform_grid_t {
     size_t height, width;

@@ -86,12 +86,18 @@ static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *l
 // A branch's scale is part of its last matrix.
 static uform_status_t load_scaled(uform_loader_t *loader, char const *scale, uform_part_t part,
     uform_grouping_t outputs, uform_grouping_t inputs, uform_linear_t *linear) {
-    uform_status_t status = uform_status_ok_k;
-    float *row_scale = NULL;
-    if (scale) status = uform_loader_vector_(loader, scale, NULL, &row_scale);
+    if (!scale) return uform_loader_linear_(loader, part, outputs, inputs, linear);
+    size_t const width = loader->encoder->sizes.width;
+    uform_tensor_t tensor;
+    uform_status_t status = uform_loader_tensor_(loader, scale, NULL, width, 0, &tensor);
+    if (status) return status;
+    float *const row_scale = uform_allocate_(width, sizeof(float));
+    if (!row_scale) return uform_status_out_of_memory_k;
+    status = uform_tensor_read_(&tensor, 0, 1, row_scale, width);
     loader->packer.row_scale = row_scale;
     if (!status) status = uform_loader_linear_(loader, part, outputs, inputs, linear);
     loader->packer.row_scale = NULL;
+    uform_free_(row_scale);
     return status;
 }
 

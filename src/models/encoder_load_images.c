@@ -42,7 +42,10 @@ static uform_status_t check_convolution(uform_loader_t *loader) {
     size_t const *dimensions = weight.dimensions;
     bool const same =
         dimensions[1] == sizes->channels && dimensions[2] == sizes->patch && dimensions[3] == sizes->patch;
-    if (same && !architecture->channels_last) return uform_status_ok_k;
+    if (architecture->channels_last)
+        return uform_fail_(uform_status_malformed_k, "%s: %s: shape: expected [%zu, %zu], found four dimensions",
+            weight.file, weight.name, sizes->width, sizes->channels * sizes->patch * sizes->patch);
+    if (same) return uform_status_ok_k;
     return uform_fail_(uform_status_malformed_k,
         "%s: %s: shape: expected [%zu, %zu, %zu, %zu], found [%zu, %zu, %zu, %zu]", weight.file, weight.name,
         sizes->width, sizes->channels, sizes->patch, sizes->patch, dimensions[0], dimensions[1], dimensions[2],
@@ -63,15 +66,17 @@ static uform_status_t load_linear(uform_loader_t *loader) {
     return status;
 }
 
+/// Finds a matrix of the tower's width; a single row may be a vector in the file.
+static uform_status_t find_rows(uform_loader_t *loader, char const *name, size_t rows, uform_tensor_t *tensor) {
+    size_t const width = loader->encoder->sizes.width;
+    return uform_loader_tensor_(loader, name, NULL, rows == 1 ? width : rows, rows == 1 ? 0 : width, tensor);
+}
+
 /// Reads a matrix as floats with padded rows, [rows, width].
-static uform_status_t read_rows(uform_loader_t *loader, char const *name, size_t rows, float *target) {
-    size_t const width = loader->encoder->width, real = loader->encoder->sizes.width;
-    uform_tensor_t tensor;
-    // A single row may be a vector in the file.
-    uform_status_t const status =
-        uform_loader_tensor_(loader, name, NULL, rows == 1 ? real : rows, rows == 1 ? 0 : real, &tensor);
+static uform_status_t read_rows(uform_loader_t *loader, uform_tensor_t const *tensor, size_t rows, float *target) {
+    size_t const width = loader->encoder->width;
     memset(target, 0, rows * width * sizeof(float));
-    return status ? status : uform_tensor_read_(&tensor, 0, rows, target, width);
+    return uform_tensor_read_(tensor, 0, rows, target, width);
 }
 
 static void add_rows(float *target, float const *source, size_t count) {
@@ -101,24 +106,40 @@ static uform_status_t find_table_grid(uform_loader_t *loader, uform_grid_t *grid
     return uform_status_ok_k;
 }
 
-/// Class token and registers with their positions, and the table of the patches' positions.
-static uform_status_t load_places(uform_loader_t *loader) {
+/// Class token and registers, their own positions not yet added.
+static uform_status_t load_prefix(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
     uform_patches_t *patches = &encoder->patches;
     size_t const width = encoder->width, classes = architecture->class_token ? 1 : 0;
     size_t const registers = architecture->register_tokens ? encoder->sizes.register_count : 0;
-    size_t const placed = architecture->prefix_positions;
-    size_t const cells = patches->table_grid.height * patches->table_grid.width;
+    uform_tensor_t class_token, register_tokens;
+    uform_status_t status = uform_status_ok_k;
+    // Looked up first: what config.json says takes no memory before the weights agree.
+    if (classes) status = find_rows(loader, architecture->class_token, 1, &class_token);
+    if (!status && registers) status = find_rows(loader, architecture->register_tokens, registers, &register_tokens);
     patches->prefix_count = classes + registers;
-    uform_status_t status = allocate_floats(loader, patches->prefix_count * width, &patches->prefix);
-    if (!status) status = allocate_floats(loader, (cells + placed) * width, &patches->table);
-    if (!status && classes) status = read_rows(loader, architecture->class_token, 1, patches->prefix);
+    if (!status) status = allocate_floats(loader, patches->prefix_count * width, &patches->prefix);
+    if (!status && classes) status = read_rows(loader, &class_token, 1, patches->prefix);
     if (!status && registers)
-        status = read_rows(loader, architecture->register_tokens, registers, patches->prefix + classes * width);
-    if (!status && architecture->positions)
-        status = read_rows(loader, architecture->positions, cells + placed, patches->table);
-    else if (!status) memset(patches->table, 0, cells * width * sizeof(float));
+        status = read_rows(loader, &register_tokens, registers, patches->prefix + classes * width);
+    return status;
+}
+
+/// The table of the patches' positions, with the patches' bias; positions of the tokens before them are added to those.
+static uform_status_t load_table(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_patches_t *patches = &encoder->patches;
+    size_t const width = encoder->width, placed = architecture->prefix_positions;
+    size_t const cells = patches->table_grid.height * patches->table_grid.width;
+    uform_tensor_t positions;
+    uform_status_t status = uform_status_ok_k;
+    if (architecture->positions) status = find_rows(loader, architecture->positions, cells + placed, &positions);
+    if (!status) status = allocate_floats(loader, (cells + placed) * width, &patches->table);
+    if (status) return status;
+    if (architecture->positions) status = read_rows(loader, &positions, cells + placed, patches->table);
+    else memset(patches->table, 0, cells * width * sizeof(float));
     if (status) return status;
     add_rows(patches->prefix, patches->table, placed * width);
     patches->table += placed * width;
@@ -148,19 +169,31 @@ static uform_status_t prepare_usual(uform_loader_t *loader) {
     return status;
 }
 
-/// The grid of images as the preprocessor gives them has to be the trained one where positions can't be resampled.
+/// Images as the preprocessor gives them have to be of a size the tower can take.
 static uform_status_t check_usual(uform_loader_t *loader) {
     uform_encoder_t const *encoder = loader->encoder;
+    uform_preprocessor_t const *preprocessor = &loader->directory->preprocessor;
     uform_grid_t const usual = encoder->patches.usual_grid, table = encoder->patches.table_grid;
+    char const *const path = loader->directory->path;
+    if (preprocessor->patch_size && preprocessor->patch_size != encoder->sizes.patch)
+        return uform_fail_(uform_status_mismatched_k,
+            "%s/preprocessor_config.json: patch_size: expected %zu, as config.json has it, found %zu", path,
+            encoder->sizes.patch, preprocessor->patch_size);
+    bool const fixed = preprocessor->output_height != 0;
+    if (fixed && (!usual.height || !usual.width || usual.height * usual.width > uform_largest_image_k))
+        return uform_fail_(uform_status_unsupported_k,
+            "%s/preprocessor_config.json: size: expected 1 to %d patches of %zu pixels a side, found %zu x %zu", path,
+            uform_largest_image_k, encoder->sizes.patch, usual.height, usual.width);
     bool const same = usual.height == table.height && usual.width == table.width;
     if (same || encoder->architecture->positions_kind != uform_positions_table_k) return uform_status_ok_k;
-    if (!usual.height)
+    if (!fixed)
         return uform_fail_(uform_status_unsupported_k,
-            "%s/preprocessor_config.json: size: expected one size for all images, %zu x %zu pixels",
-            loader->directory->path, encoder->sizes.image_height, encoder->sizes.image_width);
+            "%s/preprocessor_config.json: size: expected one size for all images, %zu x %zu pixels", path,
+            encoder->sizes.image_height, encoder->sizes.image_width);
     return uform_fail_(uform_status_mismatched_k,
-        "%s/preprocessor_config.json: size: expected %zu x %zu patches, as config.json's image_size has them, found %zu x %zu",
-        loader->directory->path, table.height, table.width, usual.height, usual.width);
+        "%s/preprocessor_config.json: size: expected %zu x %zu patches, as config.json's image_size has them, found %zu "
+        "x %zu",
+        path, table.height, table.width, usual.height, usual.width);
 }
 
 uform_status_t uform_loader_patches_(uform_loader_t *loader) {
@@ -174,7 +207,8 @@ uform_status_t uform_loader_patches_(uform_loader_t *loader) {
     encoder->patches.usual_grid =
         (uform_grid_t){preprocessor->output_height / patch, preprocessor->output_width / patch};
     if (!status) status = check_usual(loader);
-    if (!status) status = load_places(loader);
+    if (!status) status = load_prefix(loader);
+    if (!status) status = load_table(loader);
     return status ? status : prepare_usual(loader);
 }
 

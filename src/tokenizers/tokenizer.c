@@ -23,6 +23,7 @@ struct uform_tokenizer_s {
     uform_post_processor_t post_processor;
     uform_added_tokens_t added;
     size_t vocabulary_count; ///< one more than the largest id
+    size_t truncation; ///< the file's limit; zero without one
     bool truncates_left;
 };
 
@@ -37,16 +38,14 @@ typedef struct uform_tokenize_work_t {
     size_t type_capacity;
 } uform_tokenize_work_t;
 
-/// Only the side matters: sentence-transformers has limits of its own. The limit is checked as the library checks it.
-static uform_status_t read_truncation(uform_json_t const *root, char const *path, bool *left) {
+static uform_status_t read_truncation(uform_json_t const *root, char const *path, size_t *limit, bool *left) {
     uform_json_t const *truncation = NULL;
     uform_status_t status =
         uform_json_member_(root, path, "truncation", uform_json_object_k, uform_json_optional_k, &truncation);
     if (status != uform_status_ok_k || !truncation) return status;
     uform_where_t where;
-    size_t limit;
     uform_where_start_(&where, path, "truncation");
-    status = uform_json_size_(truncation, where.text, "max_length", 0, (size_t)1 << 53, uform_json_required_k, &limit);
+    status = uform_json_size_(truncation, where.text, "max_length", 0, (size_t)1 << 53, uform_json_required_k, limit);
     uform_json_t const *const direction = uform_json_find_(truncation, "direction");
     *left = uform_json_equals_(direction, "Left");
     if (status != uform_status_ok_k || !direction || *left || uform_json_equals_(direction, "Right")) return status;
@@ -64,7 +63,7 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     if (root->kind != uform_json_object_k) return uform_fail_(uform_status_malformed_k, "%s: expected an object", path);
     uform_status_t status = read_version(root, path);
     if (status != uform_status_ok_k) return status;
-    status = read_truncation(root, path, &tokenizer->truncates_left);
+    status = read_truncation(root, path, &tokenizer->truncation, &tokenizer->truncates_left);
     if (status != uform_status_ok_k) return status;
     status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, settings, &tokenizer->normalizer);
     if (status != uform_status_ok_k) return status;
@@ -111,6 +110,10 @@ void uform_tokenizer_free_(uform_tokenizer_t tokenizer) {
 
 size_t uform_tokenizer_vocabulary_count_(uform_tokenizer_t tokenizer) {
     return tokenizer->vocabulary_count;
+}
+
+size_t uform_tokenizer_truncation_(uform_tokenizer_t tokenizer) {
+    return tokenizer->truncation;
 }
 
 bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer) {

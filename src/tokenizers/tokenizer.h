@@ -30,6 +30,10 @@ void uform_tokenizer_free_(uform_tokenizer_t tokenizer);
 /// Ids below this are possible (vocabulary and added tokens); the model's embedding table must have as many rows.
 size_t uform_tokenizer_vocabulary_count_(uform_tokenizer_t tokenizer);
 
+/// The limit of the file's `truncation`, zero without one. `uform_tokenizer_run_` does not follow it: sentence-transformers and
+/// transformers have limits of their own.
+size_t uform_tokenizer_truncation_(uform_tokenizer_t tokenizer);
+
 /// Whether the file's `truncation` drops tokens at the start of a long text.
 bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer);
 

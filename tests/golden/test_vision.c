@@ -215,6 +215,8 @@ int main(void) {
     qsort(names, count, sizeof(*names), compare_names);
     for (size_t i = 0; i < count; ++i)
         tests[i] = (struct CMUnitTest){.name = names[i], .test_func = check_model, .initial_state = names[i]};
+    if (count < known_model_count_k)
+        fprintf(stderr, "tests/golden/vision/models: expected %d directories, found %zu\n", known_model_count_k, count);
     int const failed = count < known_model_count_k ? 1 : _cmocka_run_group_tests("vision", tests, count, NULL, NULL);
     for (size_t i = 0; i < count; ++i) free(names[i]);
     return failed;

@@ -67,6 +67,25 @@ static change_t const siglip_changes[] = {
     {"model.safetensors", "logit_bias", "logit_bill", OK, NULL},
     {"model.safetensors", "vision_model.head.probe", "vision_model.head.prone", NOT_FOUND, "head.probe: missing"},
     {"model.safetensors", "in_proj_bias", "in_proj_bill", NOT_FOUND, "head.attention.in_proj_bias: missing"},
+    {"config.json", "\"vision_use_head\": true", "\"vision_use_head\": false", UNSUPPORTED, "vision_use_head"},
+    // Without a token of that name config.json's number is the padding's.
+    {"tokenizer_config.json", "\"pad_token\": \"</s>\"", "\"pad_token\": \"<none>\"", OK, NULL},
+    {"tokenizer_config.json", NULL, NULL, OK, NULL},
+};
+
+static change_t const unpadded_changes[] = {
+    {"config.json", "\"pad_token_id\": 1", "\"pad_token_id\": 4000000000", OK, NULL}, // tokenizer_config.json says it
+};
+
+static change_t const naflex_changes[] = {
+    {"preprocessor_config.json", "\"patch_size\": 6", "\"patch_size\": 8", MISMATCHED, "patch_size: expected 6"},
+    {"config.json", "\"num_patches\"", "\"num_patches\": 7, \"x\"", MALFORMED,
+        "num_patches: expected a square, found 7"},
+};
+
+static change_t const dino_changes[] = {
+    {"preprocessor_config.json", "\"height\": 32", "\"height\": 7", UNSUPPORTED, "size: expected 1 to 16384 patches"},
+    {"preprocessor_config.json", "32", "16000", UNSUPPORTED, "size: expected 1 to 16384 patches"},
 };
 
 static change_t const uform_changes[] = {
@@ -74,18 +93,47 @@ static change_t const uform_changes[] = {
     {"config.json", "\"bert\"", "\"albert\"", UNSUPPORTED, "model_type: expected \"bert\" or \"roberta\""},
     {"config.json", "\"multimodal_layers_ids\": [", "\"multimodal_layers_ids\": [\"x\", ", MALFORMED,
         "multimodal_layers_ids"},
+    {"config.json", "\"multimodal_layers_ids\": [", "\"multimodal_layers_ids\": [7, ", MALFORMED,
+        "multimodal_layers_ids: expected numbers of layers there are, found 7"},
+    {"config.json", "\"multimodal_layers_ids\": [", "\"multimodal_layers_ids\": [0.5, ", MALFORMED, "found 0.5"},
     {"image_encoder.safetensors", NULL, NULL, OK, NULL},
     {"text_encoder.safetensors", NULL, NULL, OK, NULL},
     {"image_encoder.safetensors", NULL, "", MALFORMED, "header length"},
 };
 
+#define CHECK(model, changes)                                                                                          \
+    changes_check(*state, "../vision/models/" model, changes, sizeof(changes) / sizeof(changes[0]))
+
 static void towers_are_checked(void **state) {
+    CHECK("clip", clip_changes);
+    CHECK("siglip", siglip_changes);
+    CHECK("siglip", unpadded_changes);
+    CHECK("siglip2", naflex_changes);
+    CHECK("dinov3", dino_changes);
+    CHECK("uform_bert", uform_changes);
+}
+
+/// What texts are padded with has to be a row of the embedding table, also where only config.json says it.
+static void padding_is_checked(void **state) {
+    static char const wanted[] = "\"pad_token_id\": 1,", grown[] = "\"pad_token_id\": 4000000000,";
     workspace_t const *workspace = *state;
-    changes_check(workspace, "../vision/models/clip", clip_changes, sizeof(clip_changes) / sizeof(clip_changes[0]));
-    changes_check(
-        workspace, "../vision/models/siglip", siglip_changes, sizeof(siglip_changes) / sizeof(siglip_changes[0]));
-    changes_check(
-        workspace, "../vision/models/uform_bert", uform_changes, sizeof(uform_changes) / sizeof(uform_changes[0]));
+    workspace_copy_model(workspace, "../vision/models/siglip");
+    workspace_remove(workspace, "tokenizer_config.json");
+    size_t length;
+    unsigned char *const bytes = workspace_read(workspace, "config.json", &length);
+    char *const changed = calloc(length + sizeof(grown), 1);
+    assert_non_null(changed);
+    bytes[length] = 0;
+    char const *const key = strstr((char *)bytes, wanted);
+    assert_non_null(key);
+    size_t const before = (size_t)(key - (char *)bytes);
+    memcpy(changed, bytes, before);
+    strcat(strcat(changed, grown), key + sizeof(wanted) - 1);
+    workspace_write_text(workspace, "config.json", changed);
+    free(changed);
+    free(bytes);
+    assert_int_equal(changes_load(workspace), uform_status_mismatched_k);
+    assert_non_null(strstr(uform_last_detail(), "the padding token, 4000000000, is beyond"));
 }
 
 /// One tower whose file is missing leaves the other usable, and its own calls name the file.
@@ -154,6 +202,7 @@ static void a_bare_class_is_not_projected(void **state) {
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(towers_are_checked),
+        cmocka_unit_test(padding_is_checked),
         cmocka_unit_test(a_missing_file_leaves_one_tower),
         cmocka_unit_test(a_bare_class_is_not_projected),
     };

@@ -96,7 +96,7 @@ typedef enum uform_summary_t {
     uform_summary_first_k,       ///< the first
     uform_summary_padded_last_k, ///< the last one of a text padded to its full length
     uform_summary_end_k,       ///< the first end token or, with the number 2 that old files have for it, the largest id
-    uform_summary_attention_k, ///< attention pooling, unless config.json leaves the head out
+    uform_summary_attention_k, ///< attention pooling
     uform_summary_file_k,      ///< UForm 3: what "pooling" says
 } uform_summary_t;
 
