@@ -311,8 +311,12 @@ static uform_status_t read_switches(uform_json_t const *object, draft_t *draft) 
     } const switches[] = {{"do_resize", &draft->resize}, {"do_center_crop", &draft->crop},
         {"do_rescale", &draft->rescale}, {"do_normalize", &draft->normalize}, {"do_pad", &draft->pad}};
     uform_status_t status = uform_status_ok_k;
-    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]) && status == uform_status_ok_k; ++i)
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]) && status == uform_status_ok_k; ++i) {
+        uform_json_t const *found = uform_json_find_(object, switches[i].key);
+        // transformers keeps a null switch as it is, and then it is not on.
+        if (found && found->kind == uform_json_null_k) *switches[i].value = false;
         status = uform_json_boolean_(object, draft->where, switches[i].key, uform_json_optional_k, switches[i].value);
+    }
     return status;
 }
 

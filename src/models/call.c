@@ -30,10 +30,14 @@ static uform_status_t plan_pooling(uform_tower_t const *tower, uint32_t bits, uf
             plan->pooling[plan->pooling_count++] = (uform_pooling_t)bit;
         }
     plan->pooled_width = tower->sizes.width * plan->pooling_count;
+    plan->dense_count = bits && tower->architecture->projection_is_pooler ? 0 : tower->dense_count;
+    if ((bits & ~(uint32_t)uform_pooling_cls_k) && tower->architecture->last_state_is_raw)
+        return uform_fail_(uform_status_unsupported_k,
+            "options: pooling: expected cls, since the model normalises the first token only, found %u", bits);
     if (bits && tower->sizes.attention_head)
         return uform_fail_(uform_status_unsupported_k,
             "options: pooling: expected none, since the model pools images by attention, found %u", bits);
-    if (tower->dense_count && plan->pooled_width != tower->pooled_width)
+    if (plan->dense_count && plan->pooled_width != tower->pooled_width)
         return uform_fail_(uform_status_invalid_argument_k,
             "options: pooling: the model's Dense layer takes %zu numbers, found %zu", tower->pooled_width,
             plan->pooled_width);
@@ -43,7 +47,7 @@ static uform_status_t plan_pooling(uform_tower_t const *tower, uint32_t bits, uf
 static uform_status_t plan_outputs(
     uform_model_t model, uform_tower_t const *tower, uform_encode_options_t const *options, uform_call_plan_t *plan) {
     uform_directory_t const *directory = &model->directory;
-    size_t const full = tower->dense_count ? tower->dimensions : plan->pooled_width;
+    size_t const full = plan->dense_count ? tower->dimensions : plan->pooled_width;
     size_t const cut =
         directory->truncate_dimensions && directory->truncate_dimensions < full ? directory->truncate_dimensions : full;
     plan->scalar = options->scalar ? options->scalar : uform_scalar_f32_k;

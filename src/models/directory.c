@@ -187,7 +187,7 @@ static uform_status_t open_parts(char const *transformer, bool is_sentence_trans
     uform_status_t status = refuse_adapter(transformer);
     if (status == uform_status_ok_k) status = uform_directory_read_config_(transformer, directory);
     bool const texts = directory->text.architecture, images = directory->image.architecture;
-    if (status == uform_status_ok_k && texts)
+    if (status == uform_status_ok_k)
         status = uform_directory_read_limits_(transformer, is_sentence_transformer, directory);
     if (status == uform_status_ok_k && is_sentence_transformer) status = uform_directory_read_prompts_(directory);
     if (status == uform_status_ok_k) status = uform_directory_read_modules_(directory);

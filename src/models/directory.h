@@ -76,6 +76,11 @@ static inline bool uform_tower_works_(uform_tower_t const *tower) {
     return tower->architecture && !tower->missing;
 }
 
+/// Whether texts and images end in one space.
+static inline bool uform_directory_has_both_(uform_directory_t const *directory) {
+    return directory->text.architecture && directory->image.architecture;
+}
+
 /// Where the tower's tensors are.
 uform_weights_t const *uform_directory_weights_(uform_directory_t const *directory, uform_tower_t const *tower);
 

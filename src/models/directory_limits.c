@@ -19,17 +19,21 @@ static uform_status_t read_limit(uform_json_t const *object, char const *where, 
     return uform_status_ok_k;
 }
 
-/// Options of the Transformer module. Those that name another output than the last hidden state are refused.
+/// Options of the Transformer module. Those that name another output than its tower's are refused: the tokens, which modules
+/// behind it pool, or with two towers what they give by themselves.
 static uform_status_t read_module_options(uform_config_t const *config, size_t *limit, uform_directory_t *directory) {
     static char const *const off[] = {"config_args", "config_kwargs", "processing_kwargs"};
     static char const *const tokenizer_options[] = {"tokenizer_args", "processor_kwargs"};
-    uform_json_t const *root = config->root,
-                       *text = uform_json_find_(uform_json_find_(root, "modality_config"), "text");
+    static char const *const modalities[] = {"text", "image"};
+    uform_json_t const *root = config->root, *settings = uform_json_find_(root, "modality_config");
+    bool const both = uform_directory_has_both_(directory);
     uform_status_t status = uform_config_require_string_(root, config->path, "transformer_task", "feature-extraction");
     if (status == uform_status_ok_k)
-        status = uform_config_require_string_(root, config->path, "module_output_name", "token_embeddings");
-    if (status == uform_status_ok_k)
-        status = uform_config_require_string_(text, config->path, "method_output_name", "last_hidden_state");
+        status = uform_config_require_string_(
+            root, config->path, "module_output_name", both ? "sentence_embedding" : "token_embeddings");
+    for (size_t i = 0; i < 2 && status == uform_status_ok_k; ++i)
+        status = uform_config_require_string_(uform_json_find_(settings, modalities[i]), config->path,
+            "method_output_name", both ? "pooler_output" : "last_hidden_state");
     for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
         status = uform_config_require_off_(root, config->path, off[i]);
     if (status == uform_status_ok_k) status = read_limit(root, config->path, "max_seq_length", limit);
@@ -120,6 +124,7 @@ uform_status_t uform_directory_read_limits_(
     size_t limit = 0, tokenizer_limit = 0;
     uform_status_t status = uform_status_ok_k;
     if (is_sentence_transformer) status = read_module_files(transformer, &limit, directory);
+    if (!directory->text.architecture) return status;
     // UForm 3's package reads config.json and tokenizer.json alone.
     if (status == uform_status_ok_k && !directory->text.architecture->cut_bluntly)
         status = read_tokenizer_config(transformer, &tokenizer_limit, directory);

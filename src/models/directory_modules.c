@@ -19,7 +19,7 @@ enum {
 /// What the modules so far have come to.
 typedef struct chain_t {
     uform_directory_t *directory;
-    uform_tower_t *tower; ///< of texts: modules behind two towers are those of their common space
+    uform_tower_t *tower; ///< the only one, or that of texts
     size_t width;         ///< of what the next module gets
     bool normalized;      ///< a Normalize waits to be attached to a Dense or to the end
 } chain_t;
@@ -122,6 +122,11 @@ static uform_status_t check_pooling_width(module_t const *module, size_t expecte
 
 static uform_status_t read_pooling(chain_t *chain, module_t *module) {
     uform_tower_t *tower = chain->tower;
+    if (tower->architecture->last_state_is_raw)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: expected no Pooling behind this family's tower, which normalises the first token only",
+            module->config.path);
+    tower->sizes.attention_head = false; // the tokens are pooled instead
     if (tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: expected one Pooling module, found another", module->config.path);
@@ -247,12 +252,12 @@ static uform_status_t read_module(chain_t *chain, uform_json_t const *entry, cha
     if (row == sizeof(readers) / sizeof(readers[0]))
         return uform_fail_(uform_status_unsupported_k,
             "%s: type: expected Pooling, Dense, Normalize or Dropout, found \"%s\"", where, module.type);
-    bool const has_images = chain->directory->image.architecture;
-    if (has_images && readers[row].single_tower)
+    bool const both = uform_directory_has_both_(chain->directory);
+    if (both && readers[row].single_tower)
         return uform_fail_(uform_status_unsupported_k,
             "%s: type: expected Normalize or Dropout behind a model of texts and images, found \"%s\"", where,
             module.type);
-    if (!has_images && readers[row].behind_pooling && !chain->tower->pooling_count)
+    if (!both && readers[row].behind_pooling && !chain->tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: type: expected a Pooling module before this %s", where, module.type);
     status = read_folder(chain->directory, entry, where, &module.folder);
@@ -311,17 +316,23 @@ uform_status_t uform_directory_find_transformer_(
 
 static uform_status_t read_chain(chain_t *chain, uform_json_t const *first, char const *path) {
     uform_tower_t *tower = chain->tower;
-    bool const has_images = chain->directory->image.architecture;
-    if (!has_images) {
+    bool const both = uform_directory_has_both_(chain->directory);
+    if (!both) {
         tower->dense = uform_allocate_(module_limit_k, sizeof(*tower->dense));
         if (!tower->dense) return uform_status_out_of_memory_k;
     }
     uform_status_t status = uform_status_ok_k;
     for (uform_json_t const *entry = first->next; entry && status == uform_status_ok_k; entry = entry->next)
         status = read_module(chain, entry, path);
-    if (status == uform_status_ok_k && !has_images && !tower->pooling_count)
+    bool const unpooled = status == uform_status_ok_k && !both && !tower->pooling_count;
+    if (unpooled && tower == &chain->directory->text)
         status = uform_fail_(uform_status_unsupported_k, "%s: expected a Pooling module, found none", path);
-    tower->normalize = chain->directory->image.normalize = chain->normalized;
+    if (unpooled && !tower->dense_count) {
+        // The tower by itself, with what it has of a pooler.
+        uform_free_(tower->dense);
+        tower->dense = NULL;
+    }
+    chain->directory->text.normalize = chain->directory->image.normalize = chain->normalized;
     return status;
 }
 
@@ -345,7 +356,8 @@ uform_status_t uform_directory_read_modules_(uform_directory_t *directory) {
     uform_json_document_t document;
     uform_json_t const *first;
     uform_status_t status = open_modules(directory, &path, &document, &first);
-    chain_t chain = {.directory = directory, .tower = &directory->text, .width = directory->text.sizes.width};
+    uform_tower_t *const tower = directory->text.architecture ? &directory->text : &directory->image;
+    chain_t chain = {.directory = directory, .tower = tower, .width = tower->sizes.width};
     directory->text.normalize = directory->image.normalize = directory->family->normalize;
     if (status == uform_status_ok_k && first) status = read_chain(&chain, first, path);
     pool_by_summary(&directory->text);

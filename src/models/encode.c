@@ -45,7 +45,7 @@ static void fail_item(uform_encode_call_t *call, size_t item, uform_status_t sta
 
 static size_t dense_width(uform_encode_call_t const *call) {
     size_t widest = 0;
-    for (size_t i = 0; i < call->tower->dense_count; ++i) {
+    for (size_t i = 0; i < call->plan.dense_count; ++i) {
         uform_linear_t const *linear = &call->tower_packing->dense[i];
         if (widest < linear->columns) widest = linear->columns;
         if (widest < linear->depth) widest = linear->depth;
@@ -135,7 +135,7 @@ static uform_panels_t run_dense(uform_panel_t *panel) {
     uform_encode_call_t const *call = panel->call;
     uform_tower_t const *tower = call->tower;
     to_panels(panel, call->plan.pooled_width);
-    for (size_t i = 0; i < tower->dense_count; ++i) {
+    for (size_t i = 0; i < call->plan.dense_count; ++i) {
         uform_linear_t const *linear = &call->tower_packing->dense[i];
         if (tower->dense[i].normalize_inputs) normalize_panels(panel, panel->dense[i % 2], tower->dense[i].inputs);
         uform_gemm_call_t const product = {
@@ -153,7 +153,7 @@ static uform_panels_t run_dense(uform_panel_t *panel) {
         };
         call->packing->gemm_f32->multiply(&product);
     }
-    return panel->dense[tower->dense_count % 2];
+    return panel->dense[call->plan.dense_count % 2];
 }
 
 static void pool_items(uform_panel_t *panel, uform_panels_t hidden) {
@@ -175,7 +175,7 @@ static void write_items(uform_panel_t *panel) {
     uform_call_plan_t const *plan = &call->plan;
     size_t const padded = uform_padded_width_(plan->pooled_width);
     uform_panels_t dense = {0};
-    if (call->tower->dense_count) dense = run_dense(panel);
+    if (call->plan.dense_count) dense = run_dense(panel);
     for (size_t text = 0; text < panel->batch.text_count; ++text) {
         float *vector = panel->pooled + text * padded;
         if (dense.data) {
@@ -263,6 +263,15 @@ static void size_panels(uform_encode_call_t *call, size_t threads) {
                                                                   : smallest_panel_k;
 }
 
+// More rows than memory has room for are a mistake of the caller's.
+static uform_status_t check_count(uform_encode_call_t const *call) {
+    size_t const row =
+        call->stride_bytes > sizeof(uform_item_report_t) ? call->stride_bytes : sizeof(uform_item_report_t);
+    if (call->count <= PTRDIFF_MAX / row) return uform_status_ok_k;
+    return uform_fail_(uform_status_invalid_argument_k, "count: expected at most %zu rows of %zu bytes, found %zu",
+        PTRDIFF_MAX / row, row, call->count);
+}
+
 static uform_status_t check_outputs(uform_encode_call_t *call) {
     size_t const bytes = uform_embedding_bytes_(call->plan.scalar, call->plan.dimensions);
     if (!call->stride_bytes) call->stride_bytes = bytes;
@@ -302,6 +311,7 @@ static uform_status_t check_pointers(uform_encode_call_t const *call) {
 static uform_status_t prepare(
     uform_encode_call_t *call, uform_executor_t executor, uform_encode_options_t const *options) {
     uform_status_t status = check_pointers(call);
+    if (!status) status = check_count(call);
     if (!status) status = check_report(call->report, call->count);
     if (status) return status;
     bool const images = call->modality == uform_modality_images_k;
@@ -313,6 +323,7 @@ static uform_status_t prepare(
     if (!status) status = uform_executor_describe(executor, &description);
     if (!status) status = uform_call_plan_(call->model, call->modality, options, &call->plan);
     if (!status) status = check_outputs(call);
+    if (!status) status = check_count(call);
     if (status) return status;
     call->kernels = uform_kernels_(cpu_class);
     status = uform_model_packing_(call->model, call->kernels, &call->packing);

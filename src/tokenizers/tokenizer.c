@@ -23,7 +23,7 @@ struct uform_tokenizer_s {
     uform_post_processor_t post_processor;
     uform_added_tokens_t added;
     size_t vocabulary_count; ///< one more than the largest id
-    size_t truncation; ///< the file's limit; zero without one
+    size_t truncation;       ///< the file's limit; zero without one
     bool truncates_left;
 };
 

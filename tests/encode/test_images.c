@@ -310,6 +310,17 @@ static void test_pooling(void **state) {
     uform_model_free(model);
 }
 
+static void test_impossible_counts(void **state) {
+    (void)state;
+    uform_model_t model = pictures_load("dinov2", uform_scalar_f32_k);
+    float row[32];
+    expect(uform_encode_images(model, NULL, pictures, SIZE_MAX, NULL, row, 0, NULL), uform_status_invalid_argument_k,
+        "count");
+    expect(uform_encode_images(model, NULL, pictures, SIZE_MAX / 64, NULL, row, 0, NULL),
+        uform_status_invalid_argument_k, "count");
+    uform_model_free(model);
+}
+
 // A caller compiled against an older header has fewer options, and what lies behind them is not looked at.
 static void test_older_options(void **state) {
     (void)state;
@@ -332,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_deferred),
         cmocka_unit_test(test_pooling),
         cmocka_unit_test(test_older_options),
+        cmocka_unit_test(test_impossible_counts),
     };
     return cmocka_run_group_tests_name("images", tests, make_pictures, NULL);
 }

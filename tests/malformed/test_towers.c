@@ -199,12 +199,66 @@ static void a_bare_class_is_not_projected(void **state) {
     }
 }
 
+#define TRANSFORMER                                                                                                    \
+    "{\"idx\": 0, \"name\": \"0\", \"path\": \"\", \"type\": \"sentence_transformers.base.modules.transformer.Transformer\"}"
+#define POOLING                                                                                                        \
+    "{\"idx\": 1, \"name\": \"1\", \"path\": \"1_Pooling\", \"type\": \"sentence_transformers.sentence_transformer.modules.pooling.Pooling\"}"
+
+/// Directories as sentence-transformers 6.2 saves these models: two towers give what they give by themselves, the tokens of one
+/// for images are pooled.
+static void sentence_transformers_layouts_load(void **state) {
+    static struct {
+        char const *model, *modules, *settings;
+        uint32_t pooling;
+        size_t dense_count;
+        uform_status_t status;
+    } const rows[] = {
+        {"../vision/models/clip", "[" TRANSFORMER "]",
+            "{\"modality_config\": {\"text\": {\"method_output_name\": \"pooler_output\"}, \"image\": {\"method_output_name\": "
+            "\"pooler_output\"}}, \"module_output_name\": \"sentence_embedding\"}",
+            uform_pooling_lasttoken_k, 1, OK},
+        {"../vision/models/clip", "[" TRANSFORMER "]", "{\"module_output_name\": \"token_embeddings\"}", 0, 0,
+            UNSUPPORTED},
+        {"../vision/models/clip", "[" TRANSFORMER ", " POOLING "]", "{}", 0, 0, UNSUPPORTED},
+        {"../vision/models/dinov2", "[" TRANSFORMER ", " POOLING "]",
+            "{\"modality_config\": {\"image\": {\"method_output_name\": \"last_hidden_state\"}}, \"module_output_name\": "
+            "\"token_embeddings\"}",
+            uform_pooling_mean_k, 0, OK},
+        {"../vision/models/vit", "[" TRANSFORMER ", " POOLING "]", "{}", uform_pooling_mean_k, 0, OK},
+        {"../vision/models/vit", "[" TRANSFORMER "]", "{}", uform_pooling_cls_k, 1, OK},
+        {"../vision/models/siglip_vision", "[" TRANSFORMER ", " POOLING "]", "{}", uform_pooling_mean_k, 0, OK},
+        {"../vision/models/clip_vision", "[" TRANSFORMER ", " POOLING "]", "{}", 0, 0, UNSUPPORTED},
+    };
+    workspace_t const *workspace = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        workspace_copy_model(workspace, rows[i].model);
+        workspace_write_text(workspace, "modules.json", rows[i].modules);
+        workspace_write_text(workspace, "sentence_bert_config.json", rows[i].settings);
+        workspace_write_text(workspace, "1_Pooling/config.json", "{\"pooling_mode\": \"mean\"}");
+        uform_model_t model;
+        uform_status_t const status = uform_model_load_ram(workspace->path, NULL, 0, NULL, &model);
+        if (status != rows[i].status) fail_msg("row %zu: %s: %s", i, uform_status_name(status), uform_last_detail());
+        if (status) continue;
+        uform_model_description_t description;
+        assert_int_equal(uform_model_describe(model, &description), OK);
+        assert_int_equal(description.pooling, rows[i].pooling);
+        assert_int_equal(description.dense_count, rows[i].dense_count);
+        assert_false(description.normalize);
+        float row[256];
+        unsigned char const pixels[3] = {1, 2, 3};
+        uform_image_t const image = {pixels, 3, uform_image_layout_rgb_k, 1, 1, 0};
+        assert_int_equal(uform_encode_images(model, NULL, &image, 1, NULL, row, 0, NULL), OK);
+        uform_model_free(model);
+    }
+}
+
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(towers_are_checked),
         cmocka_unit_test(padding_is_checked),
         cmocka_unit_test(a_missing_file_leaves_one_tower),
         cmocka_unit_test(a_bare_class_is_not_projected),
+        cmocka_unit_test(sentence_transformers_layouts_load),
     };
     return cmocka_run_group_tests_name("towers", tests, workspace_setup, workspace_teardown);
 }

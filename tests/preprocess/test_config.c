@@ -72,6 +72,18 @@ static void defaults_are_the_classes_own(void **state) {
     }
 }
 
+static void a_null_switch_is_off(void **state) {
+    (void)state;
+    uform_preprocessor_t preprocessor;
+    assert_int_equal(parse_clip("\"do_resize\": null, \"do_normalize\": null", &preprocessor), uform_status_ok_k);
+    assert_int_equal(preprocessor.sizing, uform_sizing_none_k);
+    assert_true(preprocessor.crop);
+    assert_true(preprocessor.values[0][255] == 1.0f);
+    assert_int_equal(parse_clip("\"do_center_crop\": null, \"image_mean\": null", &preprocessor), uform_status_ok_k);
+    assert_false(preprocessor.crop);
+    assert_true(preprocessor.values[0][255] > 1.5f); // the class's own mean and deviation
+}
+
 static void sizes_are_spelled_in_many_ways(void **state) {
     (void)state;
     static struct {
@@ -238,6 +250,7 @@ static void encoders_are_checked(void **state) {
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(defaults_are_the_classes_own),
+        cmocka_unit_test(a_null_switch_is_off),
         cmocka_unit_test(sizes_are_spelled_in_many_ways),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(files_count_in_order),

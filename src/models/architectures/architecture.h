@@ -128,11 +128,13 @@ typedef struct uform_architecture_t {
     bool gate_and_up_fused;                   ///< `gate` holds the rows of both
     bool gate_is_silu;                        ///< whatever the file says of activations
     char const *final_norm;
+    bool last_state_is_raw; ///< in the reference the final norm is the pooled token's alone
     char const *probe, *pool_projections, *pool_output, *pool_norm, *pool_up, *pool_down; ///< attention pooling
     char const *projection;   ///< stem of the linear layer behind it all
     bool projection_is_outer; ///< it stands beside the tower: its name has an outer prefix
     bool projection_has_bias;
     bool projection_is_optional;
+    bool projection_is_pooler; ///< it belongs to the first token: another pooling goes without
 } uform_architecture_t;
 
 /// What a `model_type` is made of.

@@ -78,6 +78,7 @@ uform_architecture_t const uform_architecture_clip_image_ = {
     .feed_forward_down = "encoder.layers.%zu.mlp.fc2",
     .feed_forward_norm = "encoder.layers.%zu.layer_norm2",
     .final_norm = "post_layernorm",
+    .last_state_is_raw = true,
     .projection = "visual_projection",
     .projection_is_outer = true,
     .projection_is_optional = true,

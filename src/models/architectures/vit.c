@@ -33,7 +33,8 @@ static uform_config_row_t const deit_config[] = {ROWS, UFORM_COUNT(NULL, registe
     .feed_forward_up = "encoder.layer.%zu.intermediate.dense|layers.%zu.mlp.fc1",                                      \
     .feed_forward_down = "encoder.layer.%zu.output.dense|layers.%zu.mlp.fc2",                                          \
     .feed_forward_norm = "encoder.layer.%zu.layernorm_after|layers.%zu.layernorm_after", .final_norm = "layernorm",    \
-    .projection = "pooler.dense", .projection_has_bias = true, .projection_is_optional = true
+    .projection = "pooler.dense", .projection_has_bias = true, .projection_is_optional = true,                         \
+    .projection_is_pooler = true
 
 uform_architecture_t const uform_architecture_vit_ = {
     .name = "vit",
