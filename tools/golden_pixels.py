@@ -71,6 +71,8 @@ def resizes():
     # Around the bound at which Pillow turns the order of its passes.
     for difference in (-2, -1, 0, 1, 2):
         shapes.append((90, 80, 90 - 15 + difference, 50))
+    # What lies between the passes is larger than a band of it: very tall, very wide, and merely large.
+    shapes += [(1, 20000, 224, 224), (20000, 1, 224, 224), (2, 9000, 900, 7), (700, 900, 640, 800), (3000, 700, 2900, 60)]
     lines = []
     for arithmetic, numbers in (("pillow", range(6)), ("torch", range(4))):
         for number in numbers:
@@ -88,7 +90,8 @@ def tensors(numbers):
     """Resized f32: as above, with the place of the numbers, [height, width, 3], instead of a checksum."""
     lines = []
     for number in (1, 2, 3):
-        for width, height, new_width, new_height in ((40, 30, 14, 12), (9, 8, 17, 16), (200, 150, 12, 12), (20, 20, 20, 9), (20, 20, 9, 20)):
+        for width, height, new_width, new_height in ((40, 30, 14, 12), (9, 8, 17, 16), (200, 150, 12, 12), (20, 20, 20, 9), (20, 20, 9, 20),
+                                                     (3, 6000, 12, 48), (6000, 3, 48, 12)):
             pixels = resize("tensor", number, picture("noise", width, height, number), new_width, new_height)
             lines.append(f"tensor {number} noise {number} {width} {height} {new_width} {new_height} {len(numbers)}")
             numbers.extend(pixels.astype("<f4").ravel())

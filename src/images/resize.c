@@ -1,10 +1,12 @@
 /**
- *  Resizing in two passes over a window. Pictures are [height, width, 3]; what lies between the passes is
+ *  Resizing in two passes over a window. Pictures are [height, width, 3]; what lies between the passes is a band of
  *
  *      [rows the second pass takes, columns of the window, 3]    where the pass along rows comes first
  *      [rows of the window, columns the second pass takes, 3]    where the pass across rows does
  *
- *  with rows apart by a multiple of 64 bytes and `uform_resample_slack_k` bytes behind the last.
+ *  with rows apart by a multiple of 64 bytes and `uform_resample_slack_k` bytes behind the last. A pass along rows that comes first
+ *  makes every row as wide as the result, so that a picture of a few columns and very many rows would grow by far: how many
+ *  pixels that makes, at once and in all, is limited.
  */
 #include "images/resize.h"
 
@@ -12,7 +14,11 @@
 
 #include "base/detail.h"
 
-enum { channels_k = 3 };
+enum {
+    channels_k = 3,
+    band_step_k = 16,        ///< rows; a multiple of every class's block of them
+    band_bytes_k = 512 << 10 ///< that usual pictures pass through
+};
 
 static size_t padded_row(size_t columns, size_t item_bytes) {
     return (columns * channels_k * item_bytes + 63) / 64 * 64;
@@ -87,60 +93,117 @@ static uform_status_t resize_nearest(uform_resize_t const *resize, uform_bitmap_
     return uform_status_ok_k;
 }
 
-/// Two passes, the one along rows first.
-static uform_status_t resize_along_first(uform_resize_t const *resize, uform_resample_t const *kernels,
-    uform_bitmap_t const *source, uform_resizer_t *resizer, uint8_t *pixels, size_t stride_bytes) {
+/// The outputs from `begin` on of a longer axis.
+static uform_resample_axis_t part_of(uform_resample_axis_t const *axis, size_t begin, size_t count) {
+    uform_resample_axis_t part = *axis;
+    part.outputs = count;
+    part.firsts += begin, part.taps += begin;
+    if (part.weights) part.weights += begin * axis->quads * 8;
+    if (part.weights_f32) part.weights_f32 += begin * axis->quads * 4;
+    return part;
+}
+
+/// Both passes of a window, the one along rows first.
+typedef struct bands_t {
+    void (*along)(uform_resample_call_t const *);
+    void (*across)(uform_resample_call_t const *);
+    size_t item_bytes; ///< of what lies between the passes, and is written
+    float scale;
+    uint8_t *target;
+    size_t target_stride_bytes;
+} bands_t;
+
+/// Rows that `between` holds at once: enough for any one output and a block besides, and as many more as stay in the cache.
+static size_t band_rows(uform_axis_t const *vertical, size_t stride) {
+    size_t const least = vertical->longest + band_step_k, usual = band_bytes_k / stride / band_step_k * band_step_k;
+    size_t const rows = least < usual ? usual : least;
+    return rows < vertical->span ? rows : vertical->span;
+}
+
+/// `between` holds a band of the rows that the second pass takes, [begin, end). In turn it is filled up, all outputs within it
+/// are computed, and what later ones take besides is moved to its front.
+static uform_status_t resize_in_bands(
+    bands_t const *bands, uform_resize_t const *resize, uform_bitmap_t const *source, uform_resizer_t *resizer) {
     uform_axis_t const *const horizontal = &resizer->horizontal, *const vertical = &resizer->vertical;
-    size_t const stride = padded_row(resize->columns, 1);
-    uform_status_t status = uform_block_reserve_(&resizer->between, vertical->span * stride);
-    uform_resample_call_t along = {
-        .axis = &horizontal->axis,
-        .target = resizer->between.memory,
-        .target_stride_bytes = stride,
-        .rows = vertical->span,
-    };
-    if (status == uform_status_ok_k)
-        status = run_along(kernels->along, &along, horizontal, source, vertical->base, resizer);
+    uform_resample_axis_t const *const axis = &vertical->axis;
+    size_t const stride = padded_row(resize->columns, bands->item_bytes), capacity = band_rows(vertical, stride);
+    uform_status_t const status = uform_block_reserve_(&resizer->between, capacity * stride);
     if (status != uform_status_ok_k) return status;
-    uform_resample_call_t const across = {
-        .axis = &vertical->axis,
-        .source = resizer->between.memory,
-        .source_stride_bytes = stride,
-        .target = pixels,
-        .target_stride_bytes = stride_bytes,
-        .width = resize->columns,
-    };
-    kernels->across(&across);
+    uint8_t *const between = resizer->between.memory;
+    for (size_t output = 0, begin = 0, end = 0; output < axis->outputs;) {
+        size_t const first = axis->firsts[output];
+        if (first >= end) end = first;
+        else if (first > begin) memmove(between, between + (first - begin) * stride, (end - first) * stride);
+        begin = first;
+        size_t fresh = capacity - (end - begin);
+        fresh = fresh < vertical->span - end ? fresh / band_step_k * band_step_k : vertical->span - end;
+        uform_resample_call_t const along = {
+            .axis = &horizontal->axis,
+            .target = between + (end - begin) * stride,
+            .target_stride_bytes = stride,
+            .rows = fresh,
+            .scale = bands->scale,
+        };
+        uform_status_t const along_status =
+            run_along(bands->along, &along, horizontal, source, vertical->base + end, resizer);
+        if (along_status != uform_status_ok_k) return along_status;
+        end += fresh;
+        size_t last = output;
+        while (last < axis->outputs && axis->firsts[last] + axis->taps[last] <= end) ++last;
+        uform_resample_axis_t const part = part_of(axis, output, last - output);
+        uform_resample_call_t const across = {
+            .axis = &part,
+            .source = between,
+            .source_stride_bytes = stride,
+            .source_first = begin,
+            .target = bands->target + output * bands->target_stride_bytes,
+            .target_stride_bytes = bands->target_stride_bytes,
+            .width = resize->columns,
+        };
+        bands->across(&across);
+        output = last;
+    }
     return uform_status_ok_k;
 }
 
-/// Two passes, the one across rows first.
+/// Two passes, the one along rows first.
+static uform_status_t resize_along_first(uform_resize_t const *resize, uform_resample_t const *kernels,
+    uform_bitmap_t const *source, uform_resizer_t *resizer, uint8_t *pixels, size_t stride_bytes) {
+    bands_t const bands = {kernels->along, kernels->across, 1, 0, pixels, stride_bytes};
+    return resize_in_bands(&bands, resize, source, resizer);
+}
+
+/// Two passes, the one across rows first, a band of outputs at a time.
 static uform_status_t resize_across_first(uform_resize_t const *resize, uform_resample_t const *kernels,
     uform_bitmap_t const *source, uform_resizer_t *resizer, uint8_t *pixels, size_t stride_bytes) {
     uform_axis_t const *const horizontal = &resizer->horizontal, *const vertical = &resizer->vertical;
-    size_t const stride = padded_row(horizontal->span, 1);
-    uform_status_t const status =
-        uform_block_reserve_(&resizer->between, resize->rows * stride + uform_resample_slack_k);
+    size_t const stride = padded_row(horizontal->span, 1), usual = band_bytes_k / stride;
+    size_t const capacity = usual < band_step_k ? band_step_k : usual / band_step_k * band_step_k;
+    uform_status_t const status = uform_block_reserve_(&resizer->between, capacity * stride + uform_resample_slack_k);
     if (status != uform_status_ok_k) return status;
     view_t const view = view_of(source, horizontal->base, vertical->base);
-    uform_resample_call_t const across = {
-        .axis = &vertical->axis,
-        .source = view.pixels,
-        .source_stride_bytes = view.stride_bytes,
-        .target = resizer->between.memory,
-        .target_stride_bytes = stride,
-        .width = horizontal->span,
-    };
-    kernels->across(&across);
-    uform_resample_call_t const along = {
-        .axis = &horizontal->axis,
-        .source = resizer->between.memory,
-        .source_stride_bytes = stride,
-        .target = pixels,
-        .target_stride_bytes = stride_bytes,
-        .rows = resize->rows,
-    };
-    kernels->along(&along);
+    for (size_t row = 0; row < resize->rows; row += capacity) {
+        size_t const rows = resize->rows - row < capacity ? resize->rows - row : capacity;
+        uform_resample_axis_t const part = part_of(&vertical->axis, row, rows);
+        uform_resample_call_t const across = {
+            .axis = &part,
+            .source = view.pixels,
+            .source_stride_bytes = view.stride_bytes,
+            .target = resizer->between.memory,
+            .target_stride_bytes = stride,
+            .width = horizontal->span,
+        };
+        kernels->across(&across);
+        uform_resample_call_t const along = {
+            .axis = &horizontal->axis,
+            .source = resizer->between.memory,
+            .source_stride_bytes = stride,
+            .target = pixels + row * stride_bytes,
+            .target_stride_bytes = stride_bytes,
+            .rows = rows,
+        };
+        kernels->along(&along);
+    }
     return uform_status_ok_k;
 }
 
@@ -183,17 +246,43 @@ static uform_status_t check_edges(uform_resize_t const *resize, uform_bitmap_t c
         source->height, resize->width, resize->height, (int)uform_edge_limit_k);
 }
 
+static uform_status_t refuse_work(
+    uform_resize_t const *resize, uform_bitmap_t const *source, char const *what, size_t rows, int limit) {
+    return uform_fail_(uform_status_unsupported_k,
+        "resizing a picture of %zu x %zu pixels to %zu x %zu: expected at most %d pixels for %s once its rows are "
+        "resized, found %zu x %zu",
+        source->width, source->height, resize->width, resize->height, limit, what, resize->columns, rows);
+}
+
+/// Of the pass along rows that comes first, before anything is made for it.
+static uform_status_t check_work(uform_resize_t const *resize, uform_bitmap_t const *source) {
+    size_t const rows =
+        uform_axis_span_(resize->arithmetic, resize->filter, source->height, resize->height, resize->top, resize->rows);
+    if (rows <= uform_between_limit_k / resize->columns) return uform_status_ok_k;
+    return refuse_work(resize, source, "the result", rows, uform_between_limit_k);
+}
+
+/// Of what has to lie between the passes at once.
+static uform_status_t check_band(
+    uform_resize_t const *resize, uform_bitmap_t const *source, uform_axis_t const *vertical) {
+    if (vertical->longest <= uform_band_limit_k / resize->columns) return uform_status_ok_k;
+    return refuse_work(resize, source, "a row of the result", vertical->longest, uform_band_limit_k);
+}
+
 uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t const *kernels,
     uform_bitmap_t const *source, uform_resizer_t *resizer, uint8_t *pixels, size_t stride_bytes) {
     uform_status_t status = check_edges(resize, source);
     if (status != uform_status_ok_k) return status;
     bool const both = source->width != resize->width && source->height != resize->height;
     if (resize->filter == uform_filter_nearest_k) return resize_nearest(resize, source, resizer, pixels, stride_bytes);
-    status = make_axes(resize, source, false, resizer);
-    if (status != uform_status_ok_k) return status;
-    if (!both) return resize_once(resize, kernels, source, resizer, pixels, stride_bytes);
     bool const across_first = resize->arithmetic == uform_arithmetic_pillow_k && resize->height < source->height &&
                               2 * source->width + resize->height < source->height + 2 * resize->width;
+    bool const grows = both && !across_first;
+    if (grows) status = check_work(resize, source);
+    if (status == uform_status_ok_k) status = make_axes(resize, source, false, resizer);
+    if (status == uform_status_ok_k && grows) status = check_band(resize, source, &resizer->vertical);
+    if (status != uform_status_ok_k) return status;
+    if (!both) return resize_once(resize, kernels, source, resizer, pixels, stride_bytes);
     return (across_first ? resize_across_first : resize_along_first)(
         resize, kernels, source, resizer, pixels, stride_bytes);
 }
@@ -201,34 +290,25 @@ uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t cons
 uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample_t const *kernels,
     uform_bitmap_t const *source, float scale, uform_resizer_t *resizer, float *numbers) {
     uform_status_t status = check_edges(resize, source);
-    if (status == uform_status_ok_k) status = make_axes(resize, source, true, resizer);
-    if (status != uform_status_ok_k) return status;
     bool const stretched = source->height != resize->height;
-    uform_axis_t const *const horizontal = &resizer->horizontal, *const vertical = &resizer->vertical;
-    size_t const rows = stretched ? vertical->span : resize->rows, dense = resize->columns * channels_k * sizeof(float);
-    size_t const stride = stretched ? padded_row(resize->columns, sizeof(float)) : dense;
-    if (stretched) status = uform_block_reserve_(&resizer->between, rows * stride);
+    if (status == uform_status_ok_k && stretched) status = check_work(resize, source);
+    if (status == uform_status_ok_k) status = make_axes(resize, source, true, resizer);
+    if (status == uform_status_ok_k && stretched) status = check_band(resize, source, &resizer->vertical);
     if (status != uform_status_ok_k) return status;
-    uform_resample_call_t along = {
-        .axis = &horizontal->axis,
-        .target = stretched ? resizer->between.memory : numbers,
-        .target_stride_bytes = stride,
-        .rows = rows,
-        .scale = scale,
-    };
-    size_t const top = stretched ? vertical->base : resize->top;
-    status = run_along(kernels->along_f32, &along, horizontal, source, top, resizer);
-    if (status != uform_status_ok_k || !stretched) return status;
-    uform_resample_call_t const across = {
-        .axis = &vertical->axis,
-        .source = resizer->between.memory,
-        .source_stride_bytes = stride,
+    size_t const dense = resize->columns * channels_k * sizeof(float);
+    if (stretched) {
+        bands_t const bands = {
+            kernels->along_f32, kernels->across_f32, sizeof(float), scale, (uint8_t *)numbers, dense};
+        return resize_in_bands(&bands, resize, source, resizer);
+    }
+    uform_resample_call_t const along = {
+        .axis = &resizer->horizontal.axis,
         .target = numbers,
         .target_stride_bytes = dense,
-        .width = resize->columns,
+        .rows = resize->rows,
+        .scale = scale,
     };
-    kernels->across_f32(&across);
-    return uform_status_ok_k;
+    return run_along(kernels->along_f32, &along, &resizer->horizontal, source, resize->top, resizer);
 }
 
 void uform_resizer_free_(uform_resizer_t *resizer) {

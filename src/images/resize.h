@@ -42,6 +42,9 @@ typedef enum uform_filter_t {
 enum {
     uform_edge_limit_k = 1 << 24,   ///< pixels of an edge of a resized picture, inside the window or not
     uform_weight_limit_k = 1 << 25, ///< weights of one axis
+    /// Pixels of the rows that a window takes, each as wide as the window, where the pass along rows comes first: a second of work.
+    uform_between_limit_k = 1 << 27,
+    uform_band_limit_k = 1 << 23, ///< those that one row of the window takes, which lie in memory at once
 };
 
 typedef struct uform_resize_t {
@@ -59,6 +62,7 @@ typedef struct uform_axis_t {
     size_t inputs, outputs; ///< edges of the whole pictures
     size_t begin, count;    ///< the window of the outputs
     size_t base, span;      ///< the inputs it takes: `first`s count from `base`
+    size_t longest;         ///< the most inputs that one output takes
     uform_resample_axis_t axis;
     uform_block_t block; ///< what `axis` points to
 } uform_axis_t;
@@ -66,13 +70,17 @@ typedef struct uform_axis_t {
 /// What resizing passes through, one thread's own. Zeroed is a valid empty one.
 typedef struct uform_resizer_t {
     uform_axis_t horizontal, vertical;
-    uform_block_t between; ///< the picture between the two passes
+    uform_block_t between; ///< a band of the picture between the two passes
     uform_block_t tail;    ///< a copy of the last rows of a picture, with room behind them
 } uform_resizer_t;
 
 /// Computes one axis; `unsupported` beyond the limits above, with edges and limit in the detail.
 uform_status_t uform_axis_make_(uform_axis_t *axis, uform_arithmetic_t arithmetic, uform_filter_t filter, size_t inputs,
     size_t outputs, size_t begin, size_t count);
+
+/// How many inputs the outputs from `begin` on take, those between them included.
+size_t uform_axis_span_(
+    uform_arithmetic_t arithmetic, uform_filter_t filter, size_t inputs, size_t outputs, size_t begin, size_t count);
 
 /// Writes the window as bytes, [rows, columns, 3], rows `stride_bytes` apart. The arithmetic is Pillow's or torch's.
 uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t const *kernels,

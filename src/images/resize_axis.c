@@ -93,16 +93,16 @@ typedef struct geometry_t {
     double scale, support, inverse;
 } geometry_t;
 
-static geometry_t geometry_of(uform_axis_t const *axis) {
-    geometry_t geometry = {axis->filter, axis->inputs, axis->arithmetic == uform_arithmetic_tensor_k, 0, 0, 0};
-    double const support = filters[axis->filter].support;
+static geometry_t geometry_of(uform_arithmetic_t arithmetic, uform_filter_t filter, size_t inputs, size_t outputs) {
+    geometry_t geometry = {filter, inputs, arithmetic == uform_arithmetic_tensor_k, 0, 0, 0};
+    double const support = filters[filter].support;
     if (geometry.single) {
-        float const scale = (float)axis->inputs / (float)axis->outputs;
+        float const scale = (float)inputs / (float)outputs;
         geometry.scale = scale;
         geometry.support = scale >= 1.0f ? (float)support * scale : (float)support;
         geometry.inverse = scale >= 1.0f ? 1.0f / scale : 1.0f;
     } else {
-        geometry.scale = (double)axis->inputs / (double)axis->outputs;
+        geometry.scale = (double)inputs / (double)outputs;
         double const stretch = geometry.scale < 1.0 ? 1.0 : geometry.scale;
         geometry.support = support * stretch;
         geometry.inverse = 1.0 / stretch;
@@ -127,6 +127,13 @@ static run_t run_of(geometry_t const *geometry, size_t output) {
     size_t const last = end < (double)geometry->inputs ? (size_t)end : geometry->inputs;
     if (first >= last) return (run_t){last ? last - 1 : 0, 0}; // rounding left nothing within reach: the sum is zero
     return (run_t){first, last - first};
+}
+
+size_t uform_axis_span_(
+    uform_arithmetic_t arithmetic, uform_filter_t filter, size_t inputs, size_t outputs, size_t begin, size_t count) {
+    geometry_t const geometry = geometry_of(arithmetic, filter, inputs, outputs);
+    run_t const last = run_of(&geometry, begin + count - 1);
+    return last.first + last.taps - run_of(&geometry, begin).first;
 }
 
 /// Weights of one output, summing to one.
@@ -170,7 +177,7 @@ static size_t align(size_t bytes) {
 
 /// Lays the block out for the longest run and fills in the runs.
 static uform_status_t lay_out(uform_axis_t *axis, geometry_t const *geometry, double **line) {
-    size_t longest = 0;
+    size_t longest = 1;
     bool const whole = axis->arithmetic == uform_arithmetic_torch_k;
     for (size_t i = 0; i < (whole ? axis->outputs : axis->count); ++i) {
         run_t const run = run_of(geometry, whole ? i : axis->begin + i);
@@ -187,10 +194,11 @@ static uform_status_t lay_out(uform_axis_t *axis, geometry_t const *geometry, do
     if (status != uform_status_ok_k) return status;
     char *const memory = axis->block.memory;
     uint32_t *const firsts = (uint32_t *)(void *)memory, *const taps = (uint32_t *)(void *)(memory + list);
+    axis->longest = longest;
     axis->base = run_of(geometry, axis->begin).first;
     for (size_t i = 0; i < count; ++i) {
         run_t const run = run_of(geometry, axis->begin + i);
-        firsts[i] = (uint32_t)(run.first - axis->base), taps[i] = (uint32_t)run.taps;
+        firsts[i] = (uint32_t)(run.first - axis->base), taps[i] = run.taps ? (uint32_t)run.taps : 1; // weighing nothing
     }
     axis->span = firsts[count - 1] + taps[count - 1];
     void *const table = memory + 2 * list;
@@ -243,7 +251,7 @@ uform_status_t uform_axis_make_(uform_axis_t *axis, uform_arithmetic_t arithmeti
             (int)uform_edge_limit_k);
     axis->arithmetic = arithmetic, axis->filter = filter, axis->inputs = inputs, axis->outputs = outputs;
     axis->begin = begin, axis->count = count;
-    geometry_t const geometry = geometry_of(axis);
+    geometry_t const geometry = geometry_of(arithmetic, filter, inputs, outputs);
     double *line = NULL;
     uform_status_t const status = lay_out(axis, &geometry, &line);
     if (status != uform_status_ok_k) return status;

@@ -191,7 +191,7 @@ typedef struct uform_resample_axis_t {
     size_t outputs;
     size_t quads;           ///< taps of an output in fours, rounded up: from one output's weights to the next's
     uint32_t const *firsts; ///< [outputs] the first input of each, never less than the one before
-    uint32_t const *taps;   ///< [outputs] inputs each sums; in f32 at least one
+    uint32_t const *taps;   ///< [outputs] inputs each sums, at least one
     int16_t const
         *weights; ///< [outputs, quads, 2, 4]: the low halves of four weights, then their high ones; zeros past the taps
     float const *weights_f32; ///< [outputs, 4 * quads] instead, for pictures of f32
@@ -209,6 +209,7 @@ typedef struct uform_resample_call_t {
     uform_resample_axis_t const *axis;
     void const *source;
     size_t source_stride_bytes;
+    size_t source_first; ///< of a pass across rows: the input that `source` begins with
     void *target;
     size_t target_stride_bytes;
     size_t rows, width; ///< pixels; `along` takes the rows of both, `across` the width of both

@@ -150,12 +150,61 @@ static void limits_are_told(void **state) {
     uform_resizer_free_(&resizer);
 }
 
+static uform_status_t resize_as(
+    uform_resize_t const *resize, uform_bitmap_t const *source, uform_resizer_t *resizer, float *target) {
+    uform_resample_t const *const kernels = uform_kernels_(uform_cpu_class_serial_k)->resample;
+    if (resize->arithmetic == uform_arithmetic_tensor_k)
+        return uform_resize_tensor_(resize, kernels, source, 1.0f, resizer, target);
+    return uform_resize_(resize, kernels, source, resizer, (uint8_t *)target, resize->columns * 3);
+}
+
+/// Rows made as wide as the result before most of them go: bands of them in memory, and a limit on the work, told beforehand.
+static void tall_pictures_stay_small(void **state) {
+    (void)state;
+    size_t const rows = 600000;
+    uint8_t *const pixels = calloc(rows, 3);
+    float *const target = malloc(224 * 224 * 3 * sizeof(float));
+    for (int arithmetic = uform_arithmetic_torch_k; arithmetic <= uform_arithmetic_tensor_k; ++arithmetic) {
+        uform_bitmap_t source = {pixels, 1, 20000};
+        uform_resizer_t resizer = {.horizontal = {0}};
+        uform_resize_t resize = {(uform_arithmetic_t)arithmetic, uform_filter_bilinear_k, 224, 224, 0, 0, 224, 224};
+        assert_int_equal(resize_as(&resize, &source, &resizer, target), uform_status_ok_k);
+        assert_true(resizer.between.bytes <= 1 << 20);
+        uform_resizer_free_(&resizer);
+        source.height = rows;
+        assert_int_equal(resize_as(&resize, &source, &resizer, target), uform_status_unsupported_k);
+        assert_non_null(strstr(uform_last_detail(), "at most 134217728 pixels for the result"));
+        assert_null(resizer.between.memory);
+        assert_null(resizer.vertical.block.memory);
+        // A window of it is less work.
+        resize.top = 100, resize.rows = 1;
+        assert_int_equal(resize_as(&resize, &source, &resizer, target), uform_status_ok_k);
+        uform_resizer_free_(&resizer);
+        // A single row that takes all of them.
+        resize = (uform_resize_t){(uform_arithmetic_t)arithmetic, uform_filter_bilinear_k, 16, 1, 0, 0, 16, 1};
+        assert_int_equal(resize_as(&resize, &source, &resizer, target), uform_status_unsupported_k);
+        assert_non_null(strstr(uform_last_detail(), "at most 8388608 pixels for a row of the result"));
+        assert_null(resizer.between.memory);
+        uform_resizer_free_(&resizer);
+    }
+    // Pillow takes rows away first.
+    uform_bitmap_t const source = {pixels, 1, rows};
+    uform_resizer_t resizer = {.horizontal = {0}};
+    uform_resize_t const resize = {uform_arithmetic_pillow_k, uform_filter_bilinear_k, 224, 224, 0, 0, 224, 224};
+    assert_int_equal(resize_as(&resize, &source, &resizer, target), uform_status_ok_k);
+    assert_true(resizer.between.bytes <= 1 << 20);
+    uform_resizer_free_(&resizer);
+    free(target);
+    free(pixels);
+}
+
 int main(int count, char **arguments) {
     if (count > 1 && !strcmp(arguments[1], "--bench")) return bench_resizes();
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(bytes_equal_the_references),
         cmocka_unit_test(tensors_are_close_to_torch),
         cmocka_unit_test(limits_are_told),
+        cmocka_unit_test(tall_pictures_stay_small),
     };
     return cmocka_run_group_tests_name("resizes", tests, NULL, NULL);
 }

@@ -121,7 +121,7 @@ UFORM_INLINED void resample_across_vector(uform_resample_call_t const *call, siz
     integers_t low[4], high[4];
     UFORM_UNROLLED
     for (size_t i = 0; i < 4; ++i) low[i] = high[i] = integers_zero();
-    uint8_t const *source = resample_source(call, axis->firsts[output]) + begin;
+    uint8_t const *source = resample_input(call, output) + begin;
     int16_t const *quad = axis->weights + output * axis->quads * 8;
     size_t const taps = axis->taps[output], stride = call->source_stride_bytes;
     for (size_t tap = 0; tap < taps; tap += 2, source += 2 * stride) {

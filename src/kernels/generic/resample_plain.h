@@ -20,6 +20,11 @@ static inline uint8_t *resample_target(uform_resample_call_t const *call, size_t
     return (uint8_t *)call->target + row * call->target_stride_bytes;
 }
 
+/// The first row of a pass across rows that `output` takes.
+static inline uint8_t const *resample_input(uform_resample_call_t const *call, size_t output) {
+    return resample_source(call, call->axis->firsts[output] - call->source_first);
+}
+
 /// One weight, whole, in arithmetic that wraps around.
 static inline uint32_t resample_weight(uform_resample_axis_t const *axis, size_t output, size_t tap) {
     int16_t const *quad = axis->weights + (output * axis->quads + tap / 4) * 8;
@@ -43,7 +48,7 @@ static inline uint8_t resample_sum(
 
 /// Output `output` of the bytes from `begin` on of a row.
 static inline void resample_across_tail(uform_resample_call_t const *call, size_t output, size_t begin) {
-    uint8_t const *const inputs = resample_source(call, call->axis->firsts[output]);
+    uint8_t const *const inputs = resample_input(call, output);
     for (size_t i = begin; i < call->width * resample_channels_k; ++i)
         resample_target(call, output)[i] = resample_sum(call->axis, output, inputs + i, call->source_stride_bytes);
 }
@@ -88,7 +93,7 @@ static void resample_across_f32(uform_resample_call_t const *call) {
         float const *const weights = axis->weights_f32 + output * axis->quads * 4;
         for (size_t tap = 0; tap < axis->taps[output]; ++tap) {
             float const *restrict const inputs =
-                (float const *)(void const *)resample_source(call, axis->firsts[output] + tap);
+                (float const *)(void const *)(resample_input(call, output) + tap * call->source_stride_bytes);
             float const weight = weights[tap];
             if (!tap)
                 for (size_t i = 0; i < numbers; ++i) target[i] = inputs[i] * weight;
