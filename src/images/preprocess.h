@@ -60,7 +60,7 @@ typedef struct uform_preprocessor_t {
 } uform_preprocessor_t;
 
 /// Reads processor_config.json (if it holds an image processor), else preprocessor_config.json, else the image encoder of UForm 3's
-/// config.json. `not_found` without any of them, `unsupported` for a processor or a combination of keys this library does not
+/// torch_config.json or, without that, config.json. `not_found` without any of them, `unsupported` for a processor or a combination of keys this library does not
 /// compute; the detail names file, key and value.
 uform_status_t uform_preprocessor_read_(char const *directory, uform_preprocessor_t *preprocessor);
 

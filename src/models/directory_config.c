@@ -18,26 +18,6 @@ typedef struct section_t {
     char const *where;
 } section_t;
 
-uform_status_t uform_config_open_(
-    char const *directory, char const *name, uform_json_need_t need, uform_config_t *config) {
-    *config = (uform_config_t){0};
-    config->path = uform_path_join_(directory, name);
-    if (!config->path) return uform_status_out_of_memory_k;
-    if (need == uform_json_optional_k && !uform_file_exists_(config->path)) return uform_status_ok_k;
-    uform_status_t const status = uform_json_open_(config->path, &config->document);
-    if (status != uform_status_ok_k) return status;
-    if (config->document.root->kind != uform_json_object_k)
-        return uform_fail_(uform_status_malformed_k, "%s: expected an object", config->path);
-    config->root = config->document.root;
-    return uform_status_ok_k;
-}
-
-void uform_config_close_(uform_config_t *config) {
-    uform_json_close_(&config->document);
-    uform_free_(config->path);
-    *config = (uform_config_t){0};
-}
-
 uform_status_t uform_config_require_string_(
     uform_json_t const *object, char const *where, char const *key, char const *expected) {
     uform_json_t const *found = uform_json_find_(object, key);
@@ -336,14 +316,8 @@ static uform_status_t read_towers(uform_config_t const *config, uform_directory_
 }
 
 uform_status_t uform_directory_read_config_(char const *transformer, uform_directory_t *directory) {
-    // UForm 3's package looks for the former first.
-    static char const *const names[] = {"torch_config.json", "config.json"};
     uform_config_t config;
-    uform_status_t status = uform_config_open_(transformer, names[0], uform_json_optional_k, &config);
-    if (status == uform_status_ok_k && !config.root) {
-        uform_config_close_(&config);
-        status = uform_config_open_(transformer, names[1], uform_json_required_k, &config);
-    }
+    uform_status_t status = uform_config_open_model_(transformer, uform_json_required_k, &config);
     if (status == uform_status_ok_k) status = read_towers(&config, directory);
     uform_config_close_(&config);
     return status;

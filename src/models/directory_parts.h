@@ -5,21 +5,8 @@
 #ifndef UFORM_MODELS_DIRECTORY_PARTS_H
 #define UFORM_MODELS_DIRECTORY_PARTS_H
 
-#include "base/json.h"
+#include "base/config.h"
 #include "models/directory.h"
-
-/// A JSON file of a directory with the path that details name it by.
-typedef struct uform_config_t {
-    char *path;
-    uform_json_document_t document;
-    uform_json_t const *root; ///< the object; NULL when the file is optional and absent
-} uform_config_t;
-
-/// Opens `directory/name`, which must hold an object. An optional file that is absent leaves `root` NULL.
-/// Close it in every case.
-uform_status_t uform_config_open_(
-    char const *directory, char const *name, uform_json_need_t need, uform_config_t *config);
-void uform_config_close_(uform_config_t *config);
 
 /// Refuses a string that is neither absent nor the one value this library computes.
 uform_status_t uform_config_require_string_(
@@ -38,7 +25,7 @@ uform_status_t uform_hidden_act_parse_(
 uform_status_t uform_torch_activation_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
 
-/// config.json of the transformer: `family` and the towers' `architecture`, `sizes` and `layer_numbers`.
+/// config.json of the transformer, or UForm 3's torch_config.json: `family` and the towers' `architecture`, `sizes` and `layer_numbers`.
 uform_status_t uform_directory_read_config_(char const *transformer, uform_directory_t *directory);
 
 /// Opens the weights of a tower's projection, of images' own file, and the logits' scale and bias. Needs `weights`.

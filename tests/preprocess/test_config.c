@@ -229,6 +229,35 @@ static void files_count_in_order(void **state) {
     assert_int_equal(read(workspace, &found), uform_status_malformed_k);
 }
 
+/// UForm 3's package looks for torch_config.json first, and so does what reads the towers.
+static void torch_config_counts_first(void **state) {
+    workspace_t const *const workspace = *state;
+    static char const form[] = "{\"image_encoder\": {\"image_size\": %d, \"normalization_means\": [%d, 0, 0], "
+                               "\"normalization_deviations\": [1, 1, 1]}}";
+    char torch[256], plain[256];
+    snprintf(torch, sizeof(torch), form, 56, 2);
+    snprintf(plain, sizeof(plain), form, 48, 3);
+    uform_preprocessor_t found;
+    workspace_remove(workspace, "");
+    workspace_write_text(workspace, "torch_config.json", torch);
+    for (int both = 0; both < 2; ++both) {
+        assert_int_equal(read(workspace, &found), uform_status_ok_k);
+        assert_int_equal(found.shortest, 56);
+        assert_true(found.values[0][255] == -1.0f);
+        workspace_write_text(workspace, "config.json", plain);
+    }
+    workspace_write_text(workspace, "torch_config.json", "{\"image_encoder\": {}}");
+    assert_int_equal(read(workspace, &found), uform_status_malformed_k);
+    assert_non_null(strstr(uform_last_detail(), "torch_config.json: image_encoder: "));
+    workspace_write_text(workspace, "torch_config.json", "[]");
+    assert_int_equal(read(workspace, &found), uform_status_malformed_k);
+    assert_non_null(strstr(uform_last_detail(), "torch_config.json: expected an object"));
+    workspace_remove(workspace, "torch_config.json");
+    assert_int_equal(read(workspace, &found), uform_status_ok_k);
+    assert_int_equal(found.shortest, 48);
+    workspace_remove(workspace, "config.json");
+}
+
 static void encoders_are_checked(void **state) {
     workspace_t const *const workspace = *state;
     static char const *const wrong[] = {
@@ -254,6 +283,7 @@ int main(void) {
         cmocka_unit_test(sizes_are_spelled_in_many_ways),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(files_count_in_order),
+        cmocka_unit_test(torch_config_counts_first),
         cmocka_unit_test(encoders_are_checked),
     };
     return cmocka_run_group_tests_name("config", tests, workspace_setup, workspace_teardown);
