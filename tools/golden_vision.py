@@ -543,7 +543,7 @@ def make_uform():
                 "dim": 48, "patch_size": 8, "image_size": 32, "num_layers": 2 if roberta else 1, "num_heads": 3, "embedding_dim": 24,
                 "pooling": pooling, "num_reg_tokens": registers, "normalization_means": [0.48145466, 0.4578275, 0.40821073],
                 "normalization_deviations": [0.26862954, 0.26130258, 0.27577711]}}
-        write_json(variant.path / "config.json", config)
+        write_json(variant.path / ("torch_config.json" if roberta else "config.json"), config)
         fields = {key: value for key, value in config["image_encoder"].items() if not key.startswith("normalization")}
         text, image = fill(TextEncoder(**config["text_encoder"]), 15), fill(ImageEncoder(**fields), 16)
         weights = {"text_encoder": text.state_dict(), "image_encoder": image.state_dict()}
