@@ -1,5 +1,5 @@
 /**
- *  Memory that grows to a high-water mark and keeps nothing of what it held: what one thread resizes pictures through.
+ *  Memory that grows to a high-water mark and keeps nothing of what it held: what one thread decodes and resizes pictures through.
  */
 #ifndef UFORM_IMAGES_BLOCK_H
 #define UFORM_IMAGES_BLOCK_H

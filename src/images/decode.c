@@ -64,17 +64,6 @@ static bool fits(signature_t const *signature, uint8_t const *bytes, size_t leng
     return true;
 }
 
-/// Room for `bytes`, at the buffer's high-water mark or above it.
-static uform_status_t reserve(uform_bytes_t *buffer, size_t bytes) {
-    if (bytes <= buffer->capacity) return uform_status_ok_k;
-    uform_free_(buffer->memory);
-    buffer->capacity = 0;
-    buffer->memory = uform_allocate_aligned_(bytes);
-    if (!buffer->memory) return uform_status_out_of_memory_k;
-    buffer->capacity = bytes;
-    return uform_status_ok_k;
-}
-
 uform_status_t uform_decode_check_(uint64_t width, uint64_t height, size_t limit) {
     if (!width || !height)
         return uform_fail_(uform_status_malformed_k, "%llu x %llu pixels: expected at least one",
@@ -97,12 +86,12 @@ uform_status_t uform_decode_begin_(
         __builtin_add_overflow(bytes, scratch_bytes, &bytes))
         return uform_fail_(uform_status_out_of_memory_k, "more bytes than can be counted");
     picture_bytes -= picture_bytes % alignment_k;
-    status = reserve(decoding->buffer, bytes);
+    status = uform_block_reserve_(decoding->buffer, bytes);
     if (status) return status;
     decoding->width = (size_t)width;
     decoding->height = (size_t)height;
     decoding->orientation = turned ? orientation : 1;
-    decoding->pixels = decoding->buffer->memory + (turned ? picture_bytes : 0);
+    decoding->pixels = (uint8_t *)decoding->buffer->memory + (turned ? picture_bytes : 0);
     decoding->scratch = decoding->pixels + picture_bytes;
     return uform_status_ok_k;
 }
@@ -190,7 +179,7 @@ static uform_status_t decode_raw(uform_image_t const *image, uform_decoding_t *d
 }
 
 uform_status_t uform_decode_(
-    uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer, uform_bitmap_t *bitmap) {
+    uform_image_t const *image, uform_decode_options_t const *options, uform_block_t *buffer, uform_bitmap_t *bitmap) {
     *bitmap = (uform_bitmap_t){NULL, 0, 0};
     if (!image->data && image->length)
         return uform_fail_(uform_status_invalid_argument_k, "data: null with a length of %zu", image->length);

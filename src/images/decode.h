@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "images/bitmap.h"
+#include "images/block.h"
 #include "uform/image.h"
 #include "uform/status.h"
 
@@ -26,6 +27,6 @@ typedef struct uform_decode_options_t {
 /// the detail begins with the format's name. Thread-safe as long as every thread brings its own buffer, which stays the
 /// caller's to free, also after a failure.
 uform_status_t uform_decode_(
-    uform_image_t const *image, uform_decode_options_t const *options, uform_bytes_t *buffer, uform_bitmap_t *bitmap);
+    uform_image_t const *image, uform_decode_options_t const *options, uform_block_t *buffer, uform_bitmap_t *bitmap);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "base/detail.h"
 #include "images/bitmap.h"
+#include "images/block.h"
 #include "uform/status.h"
 
 /// One picture on its way through a decoder.
@@ -19,7 +20,7 @@ typedef struct uform_decoding_t {
     size_t length;
     size_t pixel_limit;
     bool ignore_orientation, flatten;
-    uform_bytes_t *buffer;
+    uform_block_t *buffer;
 
     // From uform_decode_begin_ on.
     size_t width, height; ///< as stored, before turning

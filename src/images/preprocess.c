@@ -248,6 +248,10 @@ void uform_picture_tensor_(uform_preprocessor_t const *preprocessor, uform_pictu
             tensor[channel * plane + i] = preprocessor->values[channel][picture->pixels[i * channels_k + channel]];
 }
 
+size_t uform_preprocess_buffer_bytes_(uform_preprocess_buffer_t const *buffer) {
+    return uform_resizer_bytes_(&buffer->resizer) + buffer->bytes.bytes + buffer->numbers.bytes + buffer->planes.bytes;
+}
+
 void uform_preprocess_buffer_free_(uform_preprocess_buffer_t *buffer) {
     uform_resizer_free_(&buffer->resizer);
     uform_block_free_(&buffer->bytes);

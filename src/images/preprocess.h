@@ -96,6 +96,10 @@ uform_status_t uform_preprocess_(uform_preprocessor_t const *preprocessor, uform
 /// Writes the pixel tensor, [3, height, width].
 void uform_picture_tensor_(uform_preprocessor_t const *preprocessor, uform_picture_t const *picture, float *tensor);
 
+/// How much memory the buffer has.
+size_t uform_preprocess_buffer_bytes_(uform_preprocess_buffer_t const *buffer);
+
+/// Leaves a valid empty one.
 void uform_preprocess_buffer_free_(uform_preprocess_buffer_t *buffer);
 
 #endif

@@ -311,6 +311,11 @@ uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample
     return run_along(kernels->along_f32, &along, &resizer->horizontal, source, resize->top, resizer);
 }
 
+size_t uform_resizer_bytes_(uform_resizer_t const *resizer) {
+    return resizer->horizontal.block.bytes + resizer->vertical.block.bytes + resizer->between.bytes +
+           resizer->tail.bytes;
+}
+
 void uform_resizer_free_(uform_resizer_t *resizer) {
     uform_block_free_(&resizer->horizontal.block);
     uform_block_free_(&resizer->vertical.block);

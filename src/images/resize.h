@@ -90,6 +90,10 @@ uform_status_t uform_resize_(uform_resize_t const *resize, uform_resample_t cons
 uform_status_t uform_resize_tensor_(uform_resize_t const *resize, uform_resample_t const *kernels,
     uform_bitmap_t const *source, float scale, uform_resizer_t *resizer, float *numbers);
 
+/// How much memory the resizer has.
+size_t uform_resizer_bytes_(uform_resizer_t const *resizer);
+
+/// Leaves a valid empty one.
 void uform_resizer_free_(uform_resizer_t *resizer);
 
 #endif

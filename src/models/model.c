@@ -105,6 +105,10 @@ uform_model_buffer_t *uform_model_take_buffer_(uform_model_t model) {
 
 void uform_model_return_buffer_(uform_model_t model, uform_model_buffer_t *buffer) {
     if (!buffer) return;
+    if (buffer->decoded.bytes + uform_preprocess_buffer_bytes_(&buffer->preprocessed) > uform_buffer_kept_bytes_k) {
+        uform_block_free_(&buffer->decoded);
+        uform_preprocess_buffer_free_(&buffer->preprocessed);
+    }
     uform_lock_(&model->lock);
     buffer->next = model->buffers;
     // A child forked now finds the list as it was or as it will be.
@@ -182,7 +186,7 @@ void uform_model_free(uform_model_t model) {
     for (uform_model_buffer_t *buffer = model->buffers, *next; buffer; buffer = next) {
         next = buffer->next;
         uform_tokenize_buffer_free_(&buffer->tokens);
-        uform_free_(buffer->decoded.memory);
+        uform_block_free_(&buffer->decoded);
         uform_preprocess_buffer_free_(&buffer->preprocessed);
         uform_free_(buffer);
     }

@@ -30,7 +30,7 @@ typedef struct uform_model_packing_t {
 typedef struct uform_model_buffer_t {
     struct uform_model_buffer_t *next;
     uform_tokenize_buffer_t tokens;
-    uform_bytes_t decoded;
+    uform_block_t decoded;
     uform_preprocess_buffer_t preprocessed;
 } uform_model_buffer_t;
 
@@ -56,6 +56,12 @@ static inline uform_tower_t const *uform_model_tower_(uform_model_t model) {
 /// The packing for a class's kernels, made if it is the first time.
 uform_status_t uform_model_packing_(
     uform_model_t model, uform_kernels_t const *kernels, uform_model_packing_t const **packing);
+
+enum {
+    /// Bytes that a buffer keeps for pictures between calls: enough for twelve megapixels that were turned upright, and not
+    /// a whole life long what one giant took.
+    uform_buffer_kept_bytes_k = 128 << 20
+};
 
 /// A buffer of one's own, until it is given back. NULL and a detail without memory.
 uform_model_buffer_t *uform_model_take_buffer_(uform_model_t model);

@@ -18,7 +18,7 @@ int LLVMFuzzerTestOneInput(uint8_t const *data, size_t size) {
     uform_image_t const image = {.data = data, .length = size};
     uform_decode_options_t const options = {
         .pixel_limit = pixel_limit_k, .flatten = choice & 1, .ignore_orientation = choice & 2};
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     uform_bitmap_t bitmap;
     uform_status_t const status = uform_decode_(&image, &options, &buffer, &bitmap);
     if (status && !*uform_last_detail()) abort();

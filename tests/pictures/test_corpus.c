@@ -17,7 +17,7 @@
 #include "pictures/corpus.h"
 
 /// Decodes one and says what is wrong with it, if anything is.
-static bool check(picture_t const *picture, uform_bytes_t *buffer) {
+static bool check(picture_t const *picture, uform_block_t *buffer) {
     uform_image_t const image = {.data = picture->bytes, .length = picture->length};
     uform_decode_options_t const options = {
         .flatten = !strcmp(picture->option, "flatten"), .ignore_orientation = !strcmp(picture->option, "stored")};
@@ -38,7 +38,7 @@ static void pictures_are_pillows(void **state) {
     (void)state;
     size_t count, wrong = 0;
     picture_t *const pictures = corpus_read(&count);
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     for (size_t i = 0; i < count; ++i) wrong += !check(pictures + i, &buffer);
     // Backwards too: nothing may be left in the buffer that another picture shows.
     for (size_t i = count; i > 0; --i) wrong += !check(pictures + i - 1, &buffer);
@@ -54,7 +54,7 @@ typedef struct share_t {
 
 static void *check_all(void *argument) {
     share_t *const share = argument;
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     for (size_t i = 0; i < share->count; ++i) share->wrong += !check(share->pictures + i, &buffer);
     uform_free_(buffer.memory);
     return NULL;
@@ -87,7 +87,7 @@ static void nothing_is_printed(void **state) {
     int const standard_error = dup(STDERR_FILENO);
     assert_non_null(kept);
     assert_true(standard_error >= 0 && dup2(fileno(kept), STDERR_FILENO) >= 0);
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     for (size_t i = 0; i < count; ++i) {
         uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
         uform_bitmap_t bitmap;
@@ -109,14 +109,14 @@ static void limits_stop_at_the_header(void **state) {
     for (size_t i = 0; i < count; ++i) {
         size_t width, height;
         if (sscanf(pictures[i].expectation, "%zux%zu", &width, &height) != 2) continue;
-        uform_bytes_t buffer = {NULL, 0};
+        uform_block_t buffer = {NULL, 0};
         uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
         uform_decode_options_t options = {.pixel_limit = width * height};
         uform_bitmap_t bitmap;
         assert_int_equal(uform_decode_(&image, &options, &buffer, &bitmap), uform_status_ok_k);
         uform_free_(buffer.memory);
         if (--options.pixel_limit == 0) continue; // which would be the default
-        buffer = (uform_bytes_t){NULL, 0};
+        buffer = (uform_block_t){NULL, 0};
         if (uform_decode_(&image, &options, &buffer, &bitmap) != uform_status_unsupported_k)
             fail_msg("%s: not refused: %s", pictures[i].name, uform_last_detail());
         assert_null(buffer.memory);

@@ -25,7 +25,7 @@ static void sweep(picture_t const *picture) {
     uform_decode_options_t const options = {
         .flatten = !strcmp(picture->option, "flatten"), .ignore_orientation = !strcmp(picture->option, "stored")};
     for (size_t nth = 1; nth < allocation_limit_k; ++nth) {
-        uform_bytes_t buffer = {NULL, 0};
+        uform_block_t buffer = {NULL, 0};
         uform_bitmap_t bitmap;
         faults_arm(nth, false);
         uform_status_t const status = uform_decode_(&image, &options, &buffer, &bitmap);
@@ -64,7 +64,7 @@ static void little_memory_is_enough_for_a_status(void **state) {
     size_t tried = 0;
     for (size_t i = 0; i < count; ++i) {
         uform_image_t const image = {.data = pictures[i].bytes, .length = pictures[i].length};
-        uform_bytes_t buffer = {NULL, 0};
+        uform_block_t buffer = {NULL, 0};
         uform_bitmap_t bitmap;
         bool known = false;
         for (size_t j = 0; j < sizeof(endings) / sizeof(endings[0]); ++j)

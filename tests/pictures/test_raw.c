@@ -37,7 +37,7 @@ static void rows_become_rgb(void **state) {
                 bytes, length, (uform_image_layout_t)layout, width_k, height_k, padding ? stride : 0};
             for (int flatten = 0; flatten < 2; ++flatten) {
                 uform_decode_options_t const options = {.flatten = flatten};
-                uform_bytes_t buffer = {NULL, 0};
+                uform_block_t buffer = {NULL, 0};
                 uform_bitmap_t bitmap;
                 assert_int_equal(uform_decode_(&image, &options, &buffer, &bitmap), uform_status_ok_k);
                 assert_int_equal(bitmap.width, width_k);
@@ -57,7 +57,7 @@ static void rows_become_rgb(void **state) {
 
 static void refused(uform_image_t image, size_t limit, uform_status_t status, char const *words) {
     uform_decode_options_t const options = {.pixel_limit = limit};
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     uform_bitmap_t bitmap;
     assert_int_equal(uform_decode_(&image, &options, &buffer, &bitmap), status);
     if (!strstr(uform_last_detail(), words)) fail_msg("expected \"%s\" in \"%s\"", words, uform_last_detail());
@@ -135,7 +135,7 @@ static void buffers_are_used_again(void **state) {
     (void)state;
     static uint8_t const bytes[64] = {0};
     uform_image_t image = {bytes, sizeof(bytes), uform_image_layout_gray_k, 8, 8, 0};
-    uform_bytes_t buffer = {NULL, 0};
+    uform_block_t buffer = {NULL, 0};
     uform_bitmap_t bitmap;
     assert_int_equal(uform_decode_(&image, &defaults, &buffer, &bitmap), uform_status_ok_k);
     uint8_t const *const memory = buffer.memory;
