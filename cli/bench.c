@@ -22,11 +22,13 @@ static double const limit_seconds = 0.1;
 
 /// All texts of the file, in one piece of memory; or all pictures, each in memory of its own.
 typedef struct corpus_t {
+    char const *name; ///< of the input
     char *bytes;
     size_t byte_count, byte_capacity;
     uform_text_t *texts;   ///< [count]; while reading, `data` is a distance from `bytes`
     uform_image_t *images; ///< [count]
-    size_t count, capacity;
+    char **paths;          ///< [count], of the pictures, each in memory of its own
+    size_t count, capacity, path_capacity;
     bool of_pictures;
 } corpus_t;
 
@@ -79,12 +81,17 @@ static bool add_text(corpus_t *corpus, uform_text_t text) {
 
 static bool add_picture(corpus_t *corpus, char const *path, char *problem, uform_status_t *status) {
     pictures_t one;
-    void *images = corpus->images;
-    if (!reserve(&images, corpus->count, &corpus->capacity, 1, sizeof(*corpus->images))) return false;
+    void *images = corpus->images, *paths = corpus->paths;
+    bool const reserved = reserve(&images, corpus->count, &corpus->capacity, 1, sizeof(*corpus->images)) &&
+                          reserve(&paths, corpus->count, &corpus->path_capacity, 1, sizeof(*corpus->paths));
     corpus->images = images;
-    if (!pictures_open_(&one, 1)) return false;
-    bool const added = pictures_add_(&one, path, status, problem) == picture_added_k;
-    if (added) corpus->images[corpus->count++] = pictures_take_(&one);
+    corpus->paths = paths;
+    if (!reserved || !pictures_open_(&one, 1)) return false;
+    char *const copy = strdup(path);
+    if (!copy) message_("not enough memory for the input");
+    bool const added = copy && pictures_add_(&one, path, status, problem) == picture_added_k;
+    if (added) corpus->images[corpus->count] = pictures_take_(&one), corpus->paths[corpus->count++] = copy;
+    else free(copy);
     pictures_close_(&one);
     return added;
 }
@@ -111,6 +118,7 @@ static bool add_item(corpus_t *corpus, input_t const *input, size_t position) {
 static exit_status_t read_corpus(corpus_t *corpus, settings_t const *settings) {
     input_t input;
     if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return exit_status_usage_k;
+    corpus->name = input.name;
     bool good = true;
     do {
         good = input_next_(&input);
@@ -172,14 +180,30 @@ static uform_status_t encode(bench_t const *bench, size_t first, size_t count, v
     return status;
 }
 
+/// Tells which item of a failed call is at fault, and how. A call keeps the words for one failure only, and calls its
+/// items by their places in it.
+static bool complain(bench_t const *bench, size_t first, size_t count, uform_status_t status) {
+    char place[1024];
+    size_t tokens = 0;
+    for (size_t index = first; index != first + count; ++index) {
+        uform_status_t const alone = encode(bench, index, 1, bench->rows, &tokens);
+        if (alone == uform_status_ok_k) continue;
+        snprintf(place, sizeof(place), "%.*s: item %zu", (int)sizeof(place) - 64, bench->corpus.name, index + 1);
+        message_item_(place, bench->corpus.of_pictures ? bench->corpus.paths[index] : NULL, alone, uform_last_detail());
+        return false;
+    }
+    message_("%s: %s", bench->corpus.name, uform_status_text(status));
+    return false;
+}
+
 /// Encodes every item once, `batch` a call.
 static bool encode_pass(bench_t *bench, size_t batch, size_t *tokens) {
     setup_t const *const setup = &bench->setup;
     for (size_t first = 0; first < bench->corpus.count; first += batch) {
         size_t const left = bench->corpus.count - first;
-        uform_status_t const status =
-            encode(bench, first, left < batch ? left : batch, bench->rows + first * setup->row_bytes, tokens);
-        if (status != uform_status_ok_k) return message_status_(status), false;
+        size_t const count = left < batch ? left : batch;
+        uform_status_t const status = encode(bench, first, count, bench->rows + first * setup->row_bytes, tokens);
+        if (status != uform_status_ok_k) return complain(bench, first, count, status);
     }
     return true;
 }
@@ -200,23 +224,24 @@ static bool measure_run(bench_t *bench, size_t batch, double seconds, run_t *run
     return true;
 }
 
-static bool measure_first_vector(bench_t *bench, settings_t const *settings) {
+static exit_status_t measure_first_vector(bench_t *bench, settings_t const *settings) {
     uint64_t const started_ns = clock_ns_();
     unsigned const tower = bench->corpus.of_pictures ? setup_images_k : setup_texts_k;
-    if (!setup_open_(&bench->setup, settings, tower)) return false;
+    if (!setup_open_(&bench->setup, settings, tower)) return exit_status_usage_k;
     bench->load_seconds = seconds_since(started_ns);
-    char *const row = malloc(bench->setup.row_bytes);
-    if (!row) return message_("not enough memory for an embedding"), false;
+    bench->rows = malloc(bench->setup.row_bytes);
+    if (!bench->rows) return message_("not enough memory for an embedding"), exit_status_failed_k;
     size_t tokens = 0;
-    uform_status_t const status = encode(bench, 0, 1, row, &tokens);
+    uform_status_t const status = encode(bench, 0, 1, bench->rows, &tokens);
     bench->first_vector_seconds = seconds_since(started_ns);
-    free(row);
-    return status == uform_status_ok_k || (message_status_(status), false);
+    if (status != uform_status_ok_k) return complain(bench, 0, 1, status), exit_status_failed_k;
+    return exit_status_ok_k;
 }
 
 static bool measure_all(bench_t *bench, settings_t const *settings) {
     size_t const repeats = settings->repeats ? settings->repeats : repeats_by_default_k;
     size_t const batch = settings->batch ? settings->batch : bench->corpus.count;
+    free(bench->rows);
     bench->rows = calloc(bench->corpus.count, bench->setup.row_bytes);
     bench->runs = calloc(repeats, sizeof(*bench->runs));
     if (!bench->rows || !bench->runs) return message_("not enough memory for the embeddings"), false;
@@ -314,7 +339,8 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
 }
 
 static exit_status_t run_measurements(bench_t *bench, settings_t const *settings) {
-    if (!measure_first_vector(bench, settings)) return exit_status_usage_k;
+    exit_status_t const exit_status = measure_first_vector(bench, settings);
+    if (exit_status != exit_status_ok_k) return exit_status;
     if (!measure_all(bench, settings)) return exit_status_failed_k;
     qsort(bench->runs, bench->run_count, sizeof(*bench->runs), compare_rates);
     if (!settings->json) return print_results(bench, settings), exit_status_ok_k;
@@ -336,9 +362,12 @@ static exit_status_t run_bench(settings_t const *settings) {
     free(bench.runs);
     free(bench.corpus.bytes);
     free(bench.corpus.texts);
-    for (size_t index = 0; bench.corpus.of_pictures && index != bench.corpus.count; ++index)
+    for (size_t index = 0; bench.corpus.of_pictures && index != bench.corpus.count; ++index) {
         picture_free_(bench.corpus.images[index]);
+        free(bench.corpus.paths[index]);
+    }
     free(bench.corpus.images);
+    free(bench.corpus.paths);
     setup_close_(&bench.setup);
     return exit_status;
 }

@@ -190,8 +190,7 @@ static void classify(classifying_t *classifying, char const *path, float const *
 
 static void complain(classifying_t *classifying, char const *path, uform_status_t status, char const *problem) {
     ++classifying->failed_count;
-    if (path) message_("%s: %s: %s", path, uform_status_name(status), problem_of_one_(problem, status));
-    else message_("%s: %s", uform_status_name(status), problem);
+    message_item_(NULL, path, status, problem);
     if (classifying->settings->answer_format == answer_format_jsonl_k) printf("null\n");
 }
 
@@ -226,7 +225,7 @@ static bool classify_all(classifying_t *classifying) {
             progress_update_(&classifying->progress, classifying->counts, position, settings->operand_count);
             if (outcome == picture_full_k) continue;
         }
-        if (outcome == picture_refused_k) complain(classifying, NULL, status, problem);
+        if (outcome == picture_refused_k) complain(classifying, settings->operands[position], status, problem);
         else classifying->positions[classifying->pictures.count - 1] = position;
         ++position;
     }

@@ -128,7 +128,7 @@ static bool list_folder(paths_t *listed, char const *folder, bool *listable) {
 }
 
 static bool complain(paths_t *paths, char const *path) {
-    message_("%s: %s", path, strerror(errno));
+    message_item_(NULL, path, status_of_error_(errno), strerror(errno));
     ++paths->failed_count;
     return true;
 }

@@ -43,7 +43,7 @@ static char *kept_path(indexing_t const *indexing, char const *path) {
 }
 
 static void complain(indexing_t *indexing, char const *path, uform_status_t status, char const *problem) {
-    message_("%s: %s: %s", path, uform_status_name(status), problem_of_one_(problem, status));
+    message_item_(NULL, path, status, problem);
     ++indexing->failed_count;
 }
 
@@ -61,7 +61,7 @@ static bool index_pictures(indexing_t *indexing) {
             continue;
         }
         char *const kept = kept_path(indexing, path);
-        if (!kept) complain(indexing, path, uform_status_io_failed_k, strerror(errno));
+        if (!kept) complain(indexing, path, status_of_error_(errno), strerror(errno));
         bool const added = !kept || index_add_(&indexing->writer, row, kept, strlen(kept));
         free(kept);
         if (!added) return false;
@@ -83,9 +83,7 @@ static bool index_all(indexing_t *indexing) {
             progress_update_(&indexing->progress, indexing->counts, position, indexing->paths.count);
             continue;
         }
-        // The words begin with the path.
-        if (outcome == picture_refused_k)
-            message_("%s: %s", uform_status_name(status), problem), ++indexing->failed_count;
+        if (outcome == picture_refused_k) complain(indexing, path, status, problem);
         else indexing->positions[indexing->pictures.count - 1] = position;
         ++position;
     }

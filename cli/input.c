@@ -78,8 +78,11 @@ char const *input_path_(input_t const *input, input_item_t const *item) {
 }
 
 void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem) {
-    message_("%s: item %llu: %s: %s", input->name, (unsigned long long)(input->number + position + 1),
-        uform_status_name(status), problem_of_one_(problem, status));
+    input_item_t const *const item = &input->items[position];
+    char place[1024];
+    snprintf(place, sizeof(place), "%.*s: item %llu", (int)sizeof(place) - 64, input->name,
+        (unsigned long long)(input->number + position + 1));
+    message_item_(place, item->is_picture && item->length ? input_path_(input, item) : NULL, status, problem);
 }
 
 static void refuse_item(input_item_t *item, uform_status_t status, char const *problem) {
@@ -103,9 +106,11 @@ static void take_string(input_t *input, input_item_t *item, json_t const *string
 static void take_path(input_t *input, input_item_t *item) {
     char *const path = input->buffer + item->offset;
     item->is_picture = true;
-    if (memchr(path, '\0', item->length)) refuse_item(item, uform_status_malformed_k, "image: a NUL byte in a path");
-    else if (!item->length) refuse_item(item, uform_status_malformed_k, "image: expected a path, found nothing");
     path[item->length] = '\0';
+    if (!item->length) refuse_item(item, uform_status_malformed_k, "image: expected a path, found nothing");
+    if (strlen(path) == item->length) return;
+    refuse_item(item, uform_status_malformed_k, "image: a NUL byte in a path");
+    item->length = 0; // what stands before the NUL names another file
 }
 
 /// Takes the text or the path out of a line of JSON.

@@ -15,7 +15,7 @@
 typedef struct input_item_t {
     size_t offset;
     size_t length;
-    bool is_picture;       ///< the bytes are a path
+    bool is_picture;       ///< the bytes are a path; none if it was one that no file can have
     uform_status_t status; ///< ok, or what is wrong with the item
     char *problem;         ///< the words for it; NULL for a good item, or without memory for words
 } input_item_t;
@@ -50,7 +50,7 @@ uform_text_t input_text_(input_t const *input, input_item_t const *item);
 /// The path of an item that is a picture, valid until the next window.
 char const *input_path_(input_t const *input, input_item_t const *item);
 
-/// Writes an item's number, status and problem as a message. `position` is the item's in the window. The problem may be
+/// Writes an item's number, path if it is a picture, status and problem as a message. `position` is the item's in the window. The problem may be
 /// the detail of a library's call with this text alone, or NULL or empty, which leaves the status's own sentence.
 void input_complain_(input_t const *input, size_t position, uform_status_t status, char const *problem);
 

@@ -34,18 +34,10 @@ bool pictures_open_(pictures_t *pictures, size_t limit) {
     return false;
 }
 
-static picture_outcome_t refuse(
-    uform_status_t reason, char const *path, char const *words, uform_status_t *status, char *problem) {
+static picture_outcome_t refuse(uform_status_t reason, char const *words, uform_status_t *status, char *problem) {
     *status = reason;
-    snprintf(problem, picture_problem_bytes_k, "%s: %s", path, words);
+    snprintf(problem, picture_problem_bytes_k, "%s", words);
     return picture_refused_k;
-}
-
-/// The status for what the system says.
-static uform_status_t status_of(int error) {
-    return error == ENOENT || error == ENOTDIR ? uform_status_not_found_k
-           : error == ENOMEM                   ? uform_status_out_of_memory_k
-                                               : uform_status_io_failed_k;
 }
 
 /// Reads up to `length` bytes; a file that became shorter gives what it has.
@@ -62,19 +54,18 @@ static bool read_fully(int descriptor, char *bytes, size_t *length) {
 }
 
 /// Takes what an open file holds.
-static picture_outcome_t add_file(
-    pictures_t *pictures, int descriptor, char const *path, uform_status_t *status, char *problem) {
+static picture_outcome_t add_file(pictures_t *pictures, int descriptor, uform_status_t *status, char *problem) {
     struct stat facts;
-    if (fstat(descriptor, &facts) != 0) return refuse(status_of(errno), path, strerror(errno), status, problem);
+    if (fstat(descriptor, &facts) != 0) return refuse(status_of_error_(errno), strerror(errno), status, problem);
     if (!S_ISREG(facts.st_mode))
-        return refuse(uform_status_io_failed_k, path,
+        return refuse(uform_status_io_failed_k,
             S_ISDIR(facts.st_mode) ? "expected a file, found a directory" : "expected a file, found a device or pipe",
             status, problem);
     if ((uint64_t)facts.st_size > file_bytes_limit) {
         char words[96];
         snprintf(words, sizeof(words), "expected a picture of at most %zu bytes, found %lld", file_bytes_limit,
             (long long)facts.st_size);
-        return refuse(uform_status_unsupported_k, path, words, status, problem);
+        return refuse(uform_status_unsupported_k, words, status, problem);
     }
     size_t length = (size_t)facts.st_size;
     size_t const shared = pictures->limit * bytes_per_picture;
@@ -82,10 +73,10 @@ static picture_outcome_t add_file(
     if (pictures->count && pictures->bytes + length > limit) return picture_full_k;
     char *const bytes = malloc(length + 1);
     if (!bytes && pictures->count) return picture_full_k;
-    if (!bytes) return refuse(uform_status_out_of_memory_k, path, strerror(ENOMEM), status, problem);
+    if (!bytes) return refuse(uform_status_out_of_memory_k, strerror(ENOMEM), status, problem);
     if (!read_fully(descriptor, bytes, &length)) {
         free(bytes);
-        return refuse(status_of(errno), path, strerror(errno), status, problem);
+        return refuse(status_of_error_(errno), strerror(errno), status, problem);
     }
     pictures->images[pictures->count++] = (uform_image_t){.data = bytes, .length = length};
     pictures->bytes += length;
@@ -96,8 +87,8 @@ picture_outcome_t pictures_add_(pictures_t *pictures, char const *path, uform_st
     if (pictures->count == pictures->limit) return picture_full_k;
     // Opening a pipe would wait for its other end.
     int const descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (descriptor < 0) return refuse(status_of(errno), path, strerror(errno), status, problem);
-    picture_outcome_t const outcome = add_file(pictures, descriptor, path, status, problem);
+    if (descriptor < 0) return refuse(status_of_error_(errno), strerror(errno), status, problem);
+    picture_outcome_t const outcome = add_file(pictures, descriptor, status, problem);
     close(descriptor);
     return outcome;
 }

@@ -21,7 +21,7 @@ typedef struct pictures_t {
 /// What became of a file that was to be added.
 typedef enum picture_outcome_t {
     picture_added_k,
-    picture_refused_k, ///< it can't be read; `status` and `problem` tell
+    picture_refused_k, ///< it can't be read; `status` and `problem` tell why, but not its path
     picture_full_k,    ///< the others have to be encoded first
 } picture_outcome_t;
 

@@ -22,7 +22,7 @@ static float *read_pixels(setup_t const *setup, uform_image_t image, char const 
                         : uform_status_out_of_memory_k;
     }
     if (status == uform_status_ok_k) return pixels;
-    message_("--image: %s: %s: %s", path, uform_status_name(status), problem_of_one_(uform_last_detail(), status));
+    message_item_("--image", path, status, uform_last_detail());
     free(pixels);
     return NULL;
 }
@@ -49,7 +49,7 @@ static exit_status_t read_and_write(setup_t const *setup, settings_t const *sett
         if (pixels && write_pixels(pixels, shape, settings)) exit_status = exit_status_ok_k;
         free(pixels);
     } else {
-        message_("--image: %s: %s", uform_status_name(status), problem);
+        message_item_("--image", settings->image, status, problem);
     }
     pictures_close_(&pictures);
     return exit_status;

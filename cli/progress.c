@@ -2,6 +2,7 @@
  *  Messages and progress. The line of progress is drawn over itself with a carriage return, so a message first wipes
  *  it.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "plain.h"
 #include "progress.h"
 
-enum { redraw_interval_ns_k = 200 * 1000 * 1000 };
+enum { redraw_interval_ns_k = 200 * 1000 * 1000, path_shown_bytes_k = 2048 };
 
 static char const wipe_line[] = "\r\033[K";
 static bool line_is_drawn = false;
@@ -60,6 +61,20 @@ char const *problem_of_one_(char const *problem, uform_status_t status) {
     for (size_t row = 0; problem && row != sizeof(firsts) / sizeof(firsts[0]); ++row)
         if (strncmp(problem, firsts[row], strlen(firsts[row])) == 0) problem += strlen(firsts[row]);
     return problem && problem[0] ? problem : uform_status_text(status);
+}
+
+void message_item_(char const *place, char const *path, uform_status_t status, char const *problem) {
+    // The words for a failure matter more than the end of a long path.
+    int const shown = path ? (int)strnlen(path, path_shown_bytes_k) : 0;
+    message_("%s%s%.*s%s%s%s: %s", place ? place : "", place ? ": " : "", shown, path ? path : "",
+        path && path[shown] ? "..." : "", path ? ": " : "", uform_status_name(status),
+        problem_of_one_(problem, status));
+}
+
+uform_status_t status_of_error_(int error) {
+    return error == ENOENT || error == ENOTDIR ? uform_status_not_found_k
+           : error == ENOMEM                   ? uform_status_out_of_memory_k
+                                               : uform_status_io_failed_k;
 }
 
 uint64_t clock_ns_(void) {

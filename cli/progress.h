@@ -26,6 +26,14 @@ void message_status_(uform_status_t status);
 /// the status's own if there are none.
 char const *problem_of_one_(char const *problem, uform_status_t status);
 
+/// What became of one item, in the order that every command has: where it stands, which picture it is, the status and
+/// the words for it, "standard input: item 2: zero.jpg: malformed: ...". NULL for a place or a path that there isn't; the
+/// problem may also be empty, which leaves the status's own sentence.
+void message_item_(char const *place, char const *path, uform_status_t status, char const *problem);
+
+/// The status for what the system says.
+uform_status_t status_of_error_(int error);
+
 /// A monotonic clock.
 uint64_t clock_ns_(void);
 

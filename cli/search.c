@@ -223,8 +223,8 @@ static bool answer_all(searching_t *searching, query_t *queries, size_t count) {
         if (queries[query].status != uform_status_ok_k) {
             ++searching->failed_count;
             if (!searching->settings->input)
-                message_("--%s: %s: %s", queries[query].is_picture ? "image" : "text",
-                    uform_status_name(queries[query].status), queries[query].problem);
+                message_item_(queries[query].is_picture ? "--image" : "--text", searching->settings->image,
+                    queries[query].status, queries[query].problem);
             else input_complain_(&searching->input, query, queries[query].status, queries[query].problem);
             if (searching->settings->answer_format == answer_format_jsonl_k) printf("null\n");
             continue;

@@ -162,23 +162,25 @@ class Pictures(unittest.TestCase):
         self.write("cut.png", png(0)[:60])
         with open(self.path("huge.png"), "wb") as file:
             file.truncate(3 << 30)
-        items = [({"image": "good.png"}, None), ({"image": "gone.png"}, "not_found: gone.png: No such file"),
-                 ({"image": "."}, "io_failed: .: expected a file, found a directory"),
-                 ({"image": "pipe.png"}, "io_failed: pipe.png: expected a file"),
-                 ({"image": "/dev/zero"}, "io_failed: /dev/zero: expected a file"), ({"image": "empty.png"}, "malformed: "),
-                 ({"image": "page.jpg"}, ": "), ({"text": "a cat"}, None), ({"image": "cut.png"}, "malformed: "),
-                 ({"image": "huge.png"}, "unsupported: huge.png: expected a picture of at most 1073741824 bytes"),
-                 ({"image": 7}, "image: expected the path of a file, found a number"),
-                 ({"image": "", "id": 1}, "image: expected a path, found nothing"),
-                 ({"image": "a\0b"}, "image: a NUL byte in a path"),
+        items = [({"image": "good.png"}, None), ({"image": "gone.png"}, "gone.png: not_found: No such file"),
+                 ({"image": "."}, ".: io_failed: expected a file, found a directory"),
+                 ({"image": "pipe.png"}, "pipe.png: io_failed: expected a file"),
+                 ({"image": "/dev/zero"}, "/dev/zero: io_failed: expected a file"),
+                 ({"image": "empty.png"}, "empty.png: malformed: "),
+                 ({"image": "page.jpg"}, "page.jpg: "), ({"text": "a cat"}, None), ({"image": "cut.png"}, "cut.png: malformed: "),
+                 ({"image": "huge.png"}, "huge.png: unsupported: expected a picture of at most 1073741824 bytes"),
+                 ({"image": 7}, "malformed: image: expected the path of a file, found a number"),
+                 ({"image": "", "id": 1}, "malformed: image: expected a path, found nothing"),
+                 ({"image": "a\0b"}, "malformed: image: a NUL byte in a path"),
                  ({"image": "good.png", "text": "a cat"}, "expected either text or image, found both"),
                  ({"words": "a cat"}, "text: expected a string, found nothing"), ({"image": "good.png"}, None)]
         lines = "\n".join(json.dumps(item) for item, _ in items).encode()
         result = run("embed", "--model", DUAL, "--format", "jsonl", input=lines, folder=self.folder)
         expected = [(number, problem) for number, (_, problem) in enumerate(items, 1) if problem]
         self.expect(result, 1, *(problem for _, problem in expected))
-        for line, (number, _) in zip(result.lines(), expected):
-            self.assertTrue(line.startswith(f"uform: standard input: item {number}: "), line)
+        for line, (number, problem) in zip(result.lines(), expected):
+            self.assertTrue(line.startswith(f"uform: standard input: item {number}: "
+                                            f"{'malformed: ' if 'text' in problem else problem}"), line)
             self.assertNotIn("image 0", line)
         rows = result.rows()
         self.assertEqual([row is None for row in rows], [problem is not None for _, problem in items])
@@ -191,6 +193,9 @@ class Pictures(unittest.TestCase):
                      folder=self.folder)
         self.expect(result, 1, f"item {len(names) + 1}: malformed: image: expected a path, found nothing")
         self.assertEqual([row is None for row in result.rows()], [False] * len(names) + [True])
+        # The end of a path makes room for what is wrong with it.
+        long = run("embed", "--model", VISION, "--format", "images", input=b"x" * 100000)
+        self.expect(long, 1, "x...: io_failed: File name too long")
 
     def test_a_tower_that_isnt_there_is_told(self):
         self.make_pictures([b"a.png"], ".")
@@ -199,7 +204,7 @@ class Pictures(unittest.TestCase):
         self.expect(result, 1, "item 2: unsupported: text: the model has no text tower")
         self.assertEqual([row is None for row in result.rows()], [False, True])
         result = run("embed", "--model", TEXT, "--format", "jsonl", input=lines, folder=self.folder)
-        self.expect(result, 1, "item 1: unsupported: image: the model has no image tower")
+        self.expect(result, 1, "item 1: a.png: unsupported: image: the model has no image tower")
         self.assertEqual([row is None for row in result.rows()], [True, False])
         for words in (["embed", "--model", VISION], ["embed", "--model", TEXT, "--format", "images"],
                       ["tokenize", "--model", VISION], ["pixels", "--model", TEXT, "--image", "a.png"],
@@ -207,7 +212,7 @@ class Pictures(unittest.TestCase):
                       ["classify", "--model", VISION, "--labels", "a,b", "a.png"]):
             self.expect(run(*words, input=b"x\n", folder=self.folder), 2, "tower, which this needs")
         self.expect(run("tokenize", "--model", DUAL, "--format", "jsonl", input=lines), 1,
-                    "item 1: unsupported: image: only texts have tokens")
+                    "item 1: a.png: unsupported: image: only texts have tokens")
 
     @unittest.skipIf(SANITIZED == "1", "sanitizers keep freed memory")
     def test_memory_is_bounded_by_what_waits(self):
@@ -250,7 +255,7 @@ class Pictures(unittest.TestCase):
         self.expect(run("pixels", "--model", DUAL, "--image", "broken.png", folder=self.folder), 1,
                     "--image: broken.png: malformed: ")
         self.expect(run("pixels", "--model", DUAL, "--image", "gone.png", folder=self.folder), 1,
-                    "--image: not_found: gone.png: ")
+                    "--image: gone.png: not_found: ")
         self.expect(run("pixels", "--model", DUAL, "--image", "a.png", "--image-pixel-limit", "100", folder=self.folder),
                     1, "a.png: ")
 
@@ -282,7 +287,11 @@ class Pictures(unittest.TestCase):
         self.expect(run("bench", "--model", DUAL, "--format", "jsonl", input=b'{"image": "a.png"}\n"a cat"',
                         folder=self.folder), 1, "item 2: unsupported: expected texts alone or pictures alone")
         self.expect(run("bench", "--model", DUAL, "--format", "images", input=b"gone.png", folder=self.folder), 1,
-                    "item 1: not_found: gone.png")
+                    "item 1: gone.png: not_found: ")
+        self.write("broken.png", b"\x89PNG")
+        for lines, number, batch in ((b"a.png\nb.png\nbroken.png\na.png", 3, "2"), (b"broken.png", 1, "1")):
+            self.expect(run("bench", "--model", DUAL, "--format", "images", "--batch", batch, input=lines,
+                            folder=self.folder), 1, f"uform: standard input: item {number}: broken.png: malformed: exp")
 
     # classify
 
@@ -333,7 +342,7 @@ class Pictures(unittest.TestCase):
         self.write("broken.png", b"\x89PNG")
         result = run("classify", "--model", DUAL, "--labels", "cat,dog", "--output-format", "jsonl", "gone.png", "a.png",
                      "broken.png", "--", "-b.png", folder=self.folder)
-        self.expect(result, 1, "not_found: gone.png: ", "broken.png: malformed: ")
+        self.expect(result, 1, "uform: gone.png: not_found: No such", "uform: broken.png: malformed: ")
         self.assertEqual([row and row["image"] for row in result.rows()], [None, "a.png", None, "-b.png"])
         words = run("classify", "--model", DUAL, "--labels", "cat,dog", "a.png", folder=self.folder)
         self.assertRegex(words.output.decode(), r"^a\.png\n( +\d+\.\d\d %  (cat|dog)\n){2}$")
@@ -446,7 +455,7 @@ class Pictures(unittest.TestCase):
         lines[77] = {"image": "gone.png"}
         result = self.search("--input", "-", "--format", "jsonl", "--output-format", "jsonl", "--top", "2",
                              input="\n".join(map(json.dumps, lines)).encode())
-        self.expect(result, 1, "standard input: item 78: not_found: gone.png: ")
+        self.expect(result, 1, "standard input: item 78: gone.png: not_found: ")
         rows = result.rows()
         self.assertEqual(len(rows), 150)
         for line, row in zip(lines, rows):
@@ -541,7 +550,11 @@ class Pictures(unittest.TestCase):
         self.expect(self.search("--text", "a", index="gone"), 2, "--index: gone: No such file or directory")
         self.expect(self.search(), 2, "expected one of --text, --image and --input, found none")
         self.expect(self.search("--text", "a", "--image", "pictures/a.png"), 2, "found several")
-        self.expect(self.search("--image", "gone.png"), 1, "--image: not_found: gone.png: ")
+        self.write("broken.png", b"\x89PNG")
+        for name, problem in (("gone.png", "not_found: No such"), ("broken.png", "malformed: ")):
+            self.expect(self.search("--image", name), 1, f"uform: --image: {name}: {problem}")
+            self.expect(self.search("--input", "-", "--format", "images", input=b"pictures/a.png\n" + name.encode()), 1,
+                        f"uform: standard input: item 2: {name}: {problem}")
 
     # the page
 
