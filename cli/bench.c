@@ -117,7 +117,7 @@ static bool add_item(corpus_t *corpus, input_t const *input, size_t position) {
 /// Reads every item; a benchmark of all but a few would say something else than it seems to.
 static exit_status_t read_corpus(corpus_t *corpus, settings_t const *settings) {
     input_t input;
-    if (!input_open_(&input, settings->input, settings->format, read_texts_k)) return exit_status_usage_k;
+    if (!input_open_(&input, "input", settings->input, settings->format, read_texts_k)) return exit_status_usage_k;
     corpus->name = input.name;
     bool good = true;
     do {

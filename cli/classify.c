@@ -55,18 +55,27 @@ static bool add_label(classifying_t *classifying, char const *words, size_t leng
     return true;
 }
 
+/// Adds the label of a line. A file of something else, a picture say, is told at the first line that isn't text.
+static bool add_label_line(classifying_t *classifying, input_t const *input, size_t position) {
+    input_item_t const *const item = &input->items[position];
+    uform_text_t const text = input_text_(input, item);
+    if (item->status != uform_status_ok_k) return input_complain_(input, position, item->status, item->problem), false;
+    bool const cut = memchr(text.data, '\0', text.length) != NULL;
+    if (!cut && !add_label(classifying, text.data, text.length)) return false;
+    if (!cut && (!text.length || is_utf8_(classifying->labels[classifying->label_count - 1]))) return true;
+    message_("--labels: %s: line %llu: expected a label in UTF-8, found %s", input->name,
+        (unsigned long long)(input->number + position + 1), cut ? "a NUL byte" : "bytes that aren't");
+    return false;
+}
+
 static bool read_label_file(classifying_t *classifying, char const *path) {
     input_t input;
-    if (!input_open_(&input, path, input_format_lines_k, window_labels_k)) return false;
+    if (!input_open_(&input, "labels", path, input_format_lines_k, window_labels_k)) return false;
     bool good = true;
     do {
         good = input_next_(&input);
-        for (size_t position = 0; good && position != input.item_count; ++position) {
-            input_item_t const *const item = &input.items[position];
-            uform_text_t const text = input_text_(&input, item);
-            good = item->status == uform_status_ok_k && add_label(classifying, text.data, text.length);
-            if (item->status != uform_status_ok_k) input_complain_(&input, position, item->status, item->problem);
-        }
+        for (size_t position = 0; good && position != input.item_count; ++position)
+            good = add_label_line(classifying, &input, position);
     } while (good && input.item_count);
     input_close_(&input);
     return good;

@@ -43,7 +43,7 @@ static size_t window_texts(setup_t const *setup) {
 static bool open_all(embedding_t *embedding, settings_t const *settings, output_format_t format) {
     setup_t const *const setup = &embedding->setup;
     size_t const limit = window_texts(setup);
-    if (!input_open_(&embedding->input, settings->input, settings->format, limit)) return false;
+    if (!input_open_(&embedding->input, "input", settings->input, settings->format, limit)) return false;
     embedding->texts = calloc(limit, sizeof(*embedding->texts));
     embedding->items = calloc(limit, sizeof(*embedding->items));
     embedding->rows = calloc(limit, setup->row_bytes);

@@ -26,20 +26,20 @@ enum {
     patience_ms_k = 20,
 };
 
-bool input_open_(input_t *input, char const *path, input_format_t format, size_t item_limit) {
+bool input_open_(input_t *input, char const *option, char const *path, input_format_t format, size_t item_limit) {
     bool const standard = !path || strcmp(path, "-") == 0;
     memset(input, 0, sizeof(*input));
     input->name = standard ? "standard input" : path;
     input->format = format;
     input->descriptor = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (input->descriptor < 0) {
-        message_("--input: %s: %s", path, strerror(errno));
+        message_("--%s: %s: %s", option, path, strerror(errno));
         return false;
     }
     struct stat facts;
     if (fstat(input->descriptor, &facts) == 0) {
         if (S_ISDIR(facts.st_mode)) {
-            message_("--input: %s: expected a file, found a directory", input->name);
+            message_("--%s: %s: expected a file, found a directory", option, input->name);
             input_close_(input);
             return false;
         }

@@ -37,8 +37,8 @@ typedef struct input_t {
     size_t item_count, item_limit;
 } input_t;
 
-/// Opens a file, or standard input for NULL and "-". On failure a message has been written.
-bool input_open_(input_t *input, char const *path, input_format_t format, size_t item_limit);
+/// Opens a file, or standard input for NULL and "-". On failure a message has been written, which names the option.
+bool input_open_(input_t *input, char const *option, char const *path, input_format_t format, size_t item_limit);
 
 /// Reads the next window into `items`; at the end there are none. On failure a message has been written, and the items
 /// read before the failure are in the window.

@@ -54,6 +54,13 @@ void make_plain_(char *words) {
     *written = '\0';
 }
 
+bool is_utf8_(char const *words) {
+    uint32_t point = 0;
+    size_t length = 1;
+    for (; length && *words; words += length) length = decode((unsigned char const *)words, &point);
+    return length != 0;
+}
+
 void print_plain_(char const *words) {
     char *const copy = strdup(words);
     if (copy) make_plain_(copy);

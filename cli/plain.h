@@ -4,11 +4,15 @@
 #ifndef UFORM_CLI_PLAIN_H
 #define UFORM_CLI_PLAIN_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /// Replaces, in place, whatever would break the line, steer a terminal or turn the reading direction around, and every
 /// byte that isn't part of valid UTF-8, by '?'. The words never grow.
 void make_plain_(char *words);
+
+/// Whether the words are valid UTF-8.
+bool is_utf8_(char const *words);
 
 /// Writes such a copy of the words to standard output.
 void print_plain_(char const *words);

@@ -277,7 +277,8 @@ static bool answer_one(searching_t *searching) {
 static exit_status_t search(searching_t *searching) {
     settings_t const *const settings = searching->settings;
     if (!check_model(searching) || !choose_way(searching) || !reserve(searching)) return exit_status_usage_k;
-    if (settings->input && !input_open_(&searching->input, settings->input, settings->format, window_queries_k))
+    if (settings->input &&
+        !input_open_(&searching->input, "input", settings->input, settings->format, window_queries_k))
         return exit_status_usage_k;
     searching->has_page = settings->page != NULL;
     if (searching->has_page && !page_open_(&searching->page, settings->page)) return exit_status_usage_k;

@@ -77,7 +77,7 @@ static exit_status_t run_tokenize(settings_t const *settings) {
     tokenizing.capacity = ids_at_first_k;
     tokenizing.ids = calloc(tokenizing.capacity, sizeof(*tokenizing.ids));
     if (!tokenizing.ids) message_("not enough memory for %zu ids", tokenizing.capacity);
-    if (tokenizing.ids && input_open_(&tokenizing.input, settings->input, settings->format, window_texts_k)) {
+    if (tokenizing.ids && input_open_(&tokenizing.input, "input", settings->input, settings->format, window_texts_k)) {
         // Opening the output empties it.
         if (output_permitted_(tokenizing.input.descriptor, settings) &&
             output_open_(&tokenizing.output, settings->output, output_format_jsonl_k, uform_scalar_f32_k, 0)) {

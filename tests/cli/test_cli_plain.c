@@ -38,10 +38,18 @@ static void words_become_plain(void **state) {
         strcpy(words, cases[row].words);
         make_plain_(words);
         assert_string_equal(words, cases[row].plain);
+        assert_true(is_utf8_(cases[row].plain));
     }
 }
 
+static void text_is_told_from_bytes(void **state) {
+    (void)state;
+    static char const *const broken[] = {"\xFF\xD8\xFF", "good, then \x80", "cut \xE2\x82", "\xED\xA0\x80", "\xC0\x80"};
+    for (size_t row = 0; row != sizeof(broken) / sizeof(broken[0]); ++row) assert_false(is_utf8_(broken[row]));
+    assert_true(is_utf8_("two\nlines\t\033"));
+}
+
 int main(void) {
-    struct CMUnitTest const tests[] = {cmocka_unit_test(words_become_plain)};
+    struct CMUnitTest const tests[] = {cmocka_unit_test(words_become_plain), cmocka_unit_test(text_is_told_from_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -354,6 +354,22 @@ class Pictures(unittest.TestCase):
                             (["--labels", "a,b", "--top", "0", "a.png"], "--top"), (["-x", "a.png"], "'-x'")):
             self.expect(run("classify", "--model", DUAL, *words, folder=self.folder), 2, part)
 
+    def test_labels_are_text(self):
+        self.make_pictures([b"a.png"], ".")
+        for data, line, found in ((png(0), 1, "bytes that aren't"), (b"cat\n\ndo\0g\n", 3, "a NUL byte"),
+                                  (b"cat\ndog\nk\xc3", 3, "bytes that aren't"), ("cat\n".encode("utf-16-be"), 1, "a NUL byte")):
+            self.write("labels", data)
+            for labels, name, piped in (("labels", "labels", b""), ("-", "standard input", data)):
+                result = run("classify", "--model", DUAL, "--labels", labels, "a.png", input=piped, folder=self.folder)
+                self.expect(result, 2, f"uform: --labels: {name}: line {line}: expected a label in UTF-8, found {found}")
+                self.assertEqual(result.output, b"")
+        self.expect(run("classify", "--model", DUAL, "--labels", ".", "a.png", folder=self.folder), 2,
+                    "uform: --labels: .: expected a file, found a directory")
+        self.write("labels", "\ufeffcaf\u00e9\r\n\n\U0001f408".encode())
+        row = run("classify", "--model", DUAL, "--labels", "labels", "--output-format", "jsonl", "a.png",
+                  folder=self.folder).rows()[0]
+        self.assertEqual({answer["label"] for answer in row["labels"]}, {"caf\u00e9", "\U0001f408"})
+
     # index and search
 
     def index(self, *words, model=DUAL, status=0, **environment):
