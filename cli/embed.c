@@ -177,6 +177,16 @@ static void report_truncated(embedding_t const *embedding, settings_t const *set
         settings->max_tokens ? settings->max_tokens : embedding->setup.model_facts.max_tokens);
 }
 
+/// Numbers beyond -1 and 1 have no i8 of their own, and rows that aren't of length one are full of them.
+static void warn_of_saturation(setup_t const *setup, settings_t const *settings) {
+    bool const normalizes = settings->normalize == uform_switch_on_k ||
+                            (settings->normalize == uform_switch_auto_k && setup->model_facts.normalize);
+    if (setup->scalar != uform_scalar_i8_k || normalizes) return;
+    message_("--scalar: i8 holds -1 to 1, and rows of %s aren't scaled to length one: what is beyond is cut off; "
+             "--normalize on scales them",
+        settings->model);
+}
+
 static exit_status_t run_embed(settings_t const *settings) {
     embedding_t embedding;
     memset(&embedding, 0, sizeof(embedding));
@@ -186,6 +196,7 @@ static exit_status_t run_embed(settings_t const *settings) {
         return exit_status_usage_k;
     exit_status_t exit_status = exit_status_usage_k;
     if (open_all(&embedding, settings, format)) {
+        warn_of_saturation(&embedding.setup, settings);
         progress_begin_(&embedding.progress, settings->progress);
         bool const streamed = embed_stream(&embedding);
         bool const written = output_close_(&embedding.output);

@@ -192,7 +192,7 @@ static option_t const options[] = {
     {"exact", "WHEN", command_index_k, parse_switch, TARGET(exact), "auto, on or off",
         "make no graph for USearch; auto: unless it is installed; off: USearch\nor nothing"},
     {"scalar", "TYPE", command_embed_k, parse_scalar, TARGET(scalar), "f32, f16, bf16, i8 or b1",
-        "type of the embeddings: f32 (the default), f16, bf16, i8 or b1"},
+        "type of the embeddings: f32 (the default), f16, bf16, i8 or b1; i8 is\nfor rows of length one: --normalize on"},
     {"dimensions", "N", vectors_k | command_index_k, parse_positive, TARGET(dimensions), "a positive integer",
         "keep the first N dimensions, for models trained that way"},
     {"precision", "TYPE", encoding_k, parse_precision, TARGET(precision), "f32 or bf16 (i8 is not in this build)",

@@ -214,6 +214,18 @@ class Pictures(unittest.TestCase):
         self.expect(run("tokenize", "--model", DUAL, "--format", "jsonl", input=lines), 1,
                     "item 1: a.png: unsupported: image: only texts have tokens")
 
+    def test_rows_that_saturate_are_told(self):
+        self.make_pictures([b"a.png"], ".")
+        for model, words, told in ((VISION, [], True), (VISION, ["--normalize", "on"], False), (DUAL, [], False),
+                                   (DUAL, ["--normalize", "off"], True), (DUAL, ["--dimensions", "8"], False)):
+            for scalar in ("i8", "f32", "b1"):
+                result = run("embed", "--model", model, "--scalar", scalar, "--format", "images", *words,
+                             input=b"a.png\na.png", folder=self.folder)
+                self.expect(result, 0, *["uform: --scalar: i8 holds -1 to 1, and rows of "] * (told and scalar == "i8"))
+        # What can't be read isn't reason enough.
+        self.expect(run("embed", "--model", VISION, "--scalar", "i8", "--format", "images", "--input", "gone"), 2,
+                    "--input: gone: ")
+
     @unittest.skipIf(SANITIZED == "1", "sanitizers keep freed memory")
     def test_memory_is_bounded_by_what_waits(self):
         for number in range(60):
