@@ -114,7 +114,9 @@ static bool make_graph(indexing_t *indexing, settings_t const *settings) {
     return !required;
 }
 
-static exit_status_t write_index(indexing_t *indexing, settings_t const *settings) {
+/// Begins the file, beside the place that it takes at the end. What must not be replaced, or can't be written, is told
+/// before folders are walked.
+static exit_status_t begin_index(indexing_t *indexing, settings_t const *settings) {
     float *const probe = calloc(indexing->setup.dimensions, sizeof(*probe));
     uform_status_t const status = probe ? setup_probe_(&indexing->setup, probe) : uform_status_out_of_memory_k;
     if (status != uform_status_ok_k) message_status_(status);
@@ -123,23 +125,30 @@ static exit_status_t write_index(indexing_t *indexing, settings_t const *setting
     free(probe);
     if (!begun) return exit_status_usage_k;
     indexing->folder = replace_folder_(&indexing->writer.file);
+    return indexing->folder ? exit_status_ok_k : exit_status_failed_k;
+}
+
+static exit_status_t write_index(indexing_t *indexing, settings_t const *settings) {
     progress_begin_(&indexing->progress, settings->progress);
-    bool const complete = indexing->folder && index_all(indexing) &&
-                          index_finish_(&indexing->writer, indexing->setup.model_facts.architecture);
+    bool const complete =
+        index_all(indexing) && index_finish_(&indexing->writer, indexing->setup.model_facts.architecture);
     bool const usable = complete && make_graph(indexing, settings);
     progress_end_(&indexing->progress, indexing->counts);
-    index_abandon_(&indexing->writer);
     bool const all = usable && !indexing->failed_count && !indexing->paths.failed_count;
     return all ? exit_status_ok_k : exit_status_failed_k;
 }
 
-/// Lists the pictures. A folder that doesn't exist is a mistyped word, told before anything is done.
-static exit_status_t list_pictures(indexing_t *indexing, settings_t const *settings) {
+/// A folder that doesn't exist is a mistyped word, told before anything is done.
+static exit_status_t check_operands(settings_t const *settings) {
     for (size_t operand = 0; operand != settings->operand_count; ++operand)
         if (access(settings->operands[operand], F_OK) != 0) {
             message_("index: %s: %s", settings->operands[operand], strerror(errno));
             return exit_status_usage_k;
         }
+    return exit_status_ok_k;
+}
+
+static exit_status_t list_pictures(indexing_t *indexing, settings_t const *settings) {
     for (size_t operand = 0; operand != settings->operand_count; ++operand)
         if (!paths_add_(&indexing->paths, settings->operands[operand])) return exit_status_failed_k;
     paths_sort_(&indexing->paths);
@@ -168,10 +177,12 @@ static exit_status_t run_index(settings_t const *settings) {
     settings_t unit = *settings;
     unit.normalize = uform_switch_on_k;
     if (!setup_open_(&indexing.setup, &unit, setup_images_k)) return exit_status_usage_k;
-    exit_status_t exit_status =
-        output_permitted_(-1, settings) ? list_pictures(&indexing, settings) : exit_status_usage_k;
+    exit_status_t exit_status = output_permitted_(-1, settings) ? check_operands(settings) : exit_status_usage_k;
+    if (exit_status == exit_status_ok_k) exit_status = begin_index(&indexing, settings);
+    if (exit_status == exit_status_ok_k) exit_status = list_pictures(&indexing, settings);
     if (exit_status == exit_status_ok_k)
         exit_status = reserve(&indexing) ? write_index(&indexing, settings) : exit_status_failed_k;
+    index_abandon_(&indexing.writer);
     paths_free_(&indexing.paths);
     pictures_close_(&indexing.pictures);
     free(indexing.positions);
@@ -185,14 +196,15 @@ command_t const command_index_ = {
     .name = "index",
     .bit = command_index_k,
     .summary = "make folders of pictures searchable",
-    .synopsis = "--model DIR --output FILE [options] FOLDER...",
+    .synopsis = "--model DIR --output FILE [options] FOLDER|PICTURE...",
     .operands = "folders or pictures",
     .needs_operands = true,
     .manual =
-        "Walks the folders and those within them, encodes every picture and writes one file for 'uform search'. Names\n"
-        "that begin with a dot are passed over, and links to folders within a folder aren't followed. A picture that\n"
-        "can't be read has a message and is left out; the exit status is then 1. The index keeps no pictures, only their\n"
-        "paths: relative to itself for those in its own folder or below, so that both can be moved together.\n"
+        "Walks the folders and those within them, encodes every picture and writes one file for 'uform search'. A file\n"
+        "that is named itself is taken as a picture, whatever its name. In folders, names that begin with a dot are\n"
+        "passed over, and links to folders aren't followed. A picture that can't be read has a message and is left out;\n"
+        "the exit status is then 1. The index keeps no pictures, only their paths: relative to itself for those in its\n"
+        "own folder or below, so that both can be moved together.\n"
         "\n"
         "Where the library USearch is installed, or UFORM_USEARCH_LIBRARY names it, a graph is written to FILE.usearch,\n"
         "by which many pictures are searched faster.\n"

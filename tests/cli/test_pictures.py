@@ -451,6 +451,24 @@ class Pictures(unittest.TestCase):
         self.assertEqual(before, os.stat(self.path("photos.index")))
         self.assertEqual(sorted(os.listdir(self.folder)), ["empty", "photos.index", "pictures"])
 
+    def test_what_cant_be_replaced_is_told_before_the_walk(self):
+        self.make_pictures([b"a.png"])
+        os.symlink("nowhere.png", self.path("pictures/gone.png"))
+        self.write("notes.txt", b"words")
+        for output, problem in (("notes.txt", "exists and isn't a file that this command wrote"), ("pictures", "expected a file"),
+                                ("gone/photos.index", "No such file or directory")):
+            self.expect(run("index", "--model", DUAL, "--output", output, "pictures", folder=self.folder), 2, problem)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["notes.txt", "pictures"])
+        self.index("pictures", status=1)
+
+    def test_a_file_may_stand_for_a_folder(self):
+        self.write("picture", png(1))
+        self.write("words.txt", b"words")
+        self.index("picture")
+        found = self.search("--text", "a", "--output-format", "jsonl").rows()[0]["matches"]
+        self.assertEqual([match["path"] for match in found], [self.path("picture")])
+        self.expect(self.index("picture", "words.txt", status=1), 1, "uform: words.txt: ")
+
     def test_an_interrupted_index_leaves_nothing(self):
         self.make_pictures([b"%d.png" % number for number in range(300)])
         self.index("pictures/1.png")
