@@ -56,7 +56,7 @@ bool begins_as_picture_(unsigned char const *bytes, size_t length) {
     return false;
 }
 
-static bool ends_as_picture(char const *name) {
+bool ends_as_picture_(char const *name) {
     size_t const length = strlen(name);
     for (size_t row = 0; row != sizeof(endings) / sizeof(endings[0]); ++row) {
         size_t const ending = strlen(endings[row]);
@@ -67,7 +67,7 @@ static bool ends_as_picture(char const *name) {
 
 /// Whether a regular file is a picture. One that should be by its name is for its decoder to judge.
 static bool is_picture(char const *path) {
-    if (ends_as_picture(path)) return true;
+    if (ends_as_picture_(path)) return true;
     unsigned char bytes[beginning_bytes_k];
     int const descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     ssize_t const length = descriptor < 0 ? -1 : read(descriptor, bytes, sizeof(bytes));
@@ -146,7 +146,7 @@ static bool walk(paths_t *paths, char const *folder) {
         if (lstat(path, &facts) != 0) good = complain(paths, path);
         else if (S_ISDIR(facts.st_mode)) good = walk(paths, path);
         else if (S_ISLNK(facts.st_mode) && stat(path, &facts) != 0)
-            good = !ends_as_picture(path) || complain(paths, path);
+            good = !ends_as_picture_(path) || complain(paths, path);
         else if (S_ISREG(facts.st_mode) && is_picture(path)) good = append(paths, strdup(path));
     }
     paths_free_(&listed);

@@ -24,6 +24,9 @@ void paths_sort_(paths_t *paths);
 /// Whether bytes begin as a picture's file does, [length].
 bool begins_as_picture_(unsigned char const *bytes, size_t length);
 
+/// Whether a name ends as pictures' names do.
+bool ends_as_picture_(char const *name);
+
 void paths_free_(paths_t *paths);
 
 #endif

@@ -74,7 +74,8 @@ command_t const command_pixels_ = {
     .synopsis = "--model DIR --image FILE [--output FILE.npy] [options]",
     .manual =
         "Decodes a picture, resizes, crops and normalises it as the directory says, and writes the tensor as a NumPy\n"
-        "file of [channels, height, width] floats: what the image processor of transformers returns as pixel_values.\n"
+        "file of [channels, height, width] floats: what the image processor of transformers returns as pixel_values. An\n"
+        "output whose name ends as a picture's does (.png, .jpg, ...) is refused, since none is written.\n"
         "\n"
         "Examples:\n"
         "  uform pixels --model clip --image cat.jpg --output cat.npy\n"

@@ -51,10 +51,14 @@ static bool is_picture(char const *path) {
 bool output_permitted_(int source, settings_t const *settings) {
     struct stat input, target;
     if (!settings->output || strcmp(settings->output, "-") == 0) return true;
-    if (stat(settings->output, &target) != 0 || !S_ISREG(target.st_mode)) return true;
-    if (source >= 0 && fstat(source, &input) == 0 && same_file(&input, &target))
+    bool const found = stat(settings->output, &target) == 0;
+    if (found && !S_ISREG(target.st_mode)) return true;
+    if (found && source >= 0 && fstat(source, &input) == 0 && same_file(&input, &target))
         return message_("--output: %s: is the input", settings->output), false;
-    if (is_picture(settings->output)) return message_("--output: %s: is a picture", settings->output), false;
+    if (found && is_picture(settings->output)) return message_("--output: %s: is a picture", settings->output), false;
+    if (ends_as_picture_(settings->output))
+        return message_("--output: %s: is named like a picture, and none is written", settings->output), false;
+    if (!found) return true;
     int const model = open(settings->model, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (!folder_holds(model, &target, folder_depth_k)) return true;
     message_("--output: %s: is a file of the model's directory", settings->output);

@@ -243,8 +243,13 @@ class Pictures(unittest.TestCase):
         for words in (["embed", "--model", DUAL, "--format", "images"], ["tokenize", "--model", DUAL],
                       ["pixels", "--model", DUAL, "--image", "a.png"], ["index", "--model", DUAL, "a.png"]):
             self.expect(run(*words, "--output", "a.png", folder=self.folder), 2, "--output: a.png: is a picture")
+            for name in ("new.png", "new.JPG", "empty.tif"):
+                self.write("empty.tif", b"")
+                self.expect(run(*words, "--output", name, folder=self.folder), 2,
+                            f"--output: {name}: is named like a picture, and none is written")
         with open(self.path("a.png"), "rb") as file:
             self.assertEqual(file.read(), png(0))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.png", "empty.tif"])
 
     # pixels, info, bench
 
