@@ -12,6 +12,9 @@
 #include "plain.h"
 #include "progress.h"
 
+/// What stands for a pooling that has no name in the library, since no option asks for it.
+#define POOLING_BY_ATTENTION "attention"
+
 enum { cpu_class_first_k = 1, cpu_class_last_k = 18 };
 
 static json_t *describe_classes(void) {
@@ -106,16 +109,26 @@ static void join_poolings(uint32_t pooling, char *words, size_t capacity) {
     }
 }
 
-static json_t *describe_text_tower(uform_model_t model, uform_model_description_t const *facts) {
+/// How one vector is made of the tokens. A tower that pools by attention takes no other pooling, not even the one that
+/// its description names for want of a better, and is known by that.
+static json_t *describe_pooling(uform_model_t model, uform_model_description_t const *facts) {
     char pooling[128];
+    size_t dimensions = 0;
+    uform_encode_options_t const options = {.size = sizeof(options), .pooling = facts->pooling};
+    if (uform_encode_dimensions(model, &options, &dimensions) == uform_status_unsupported_k)
+        return json_string(POOLING_BY_ATTENTION);
     join_poolings(facts->pooling, pooling, sizeof(pooling));
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:I, s:o, s:o, s:f}", "activation", facts->activation,
-        "width", (json_int_t)facts->width, "layers", (json_int_t)facts->layers, "heads", (json_int_t)facts->heads,
+    return json_string(pooling);
+}
+
+static json_t *describe_text_tower(uform_model_t model, uform_model_description_t const *facts) {
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:o, s:f}", "activation", facts->activation, "width",
+        (json_int_t)facts->width, "layers", (json_int_t)facts->layers, "heads", (json_int_t)facts->heads,
         "feed_forward_width", (json_int_t)facts->feed_forward_width, "vocabulary_count",
-        (json_int_t)facts->vocabulary_count, "max_tokens", (json_int_t)facts->max_tokens, "pooling", pooling,
-        "dense_count", (json_int_t)facts->dense_count, "prompts", describe_prompts(model, facts->prompt_count),
-        "default_prompt", facts->default_prompt[0] ? json_string(facts->default_prompt) : json_null(),
-        "flops_per_token", facts->flops_per_token);
+        (json_int_t)facts->vocabulary_count, "max_tokens", (json_int_t)facts->max_tokens, "prompts",
+        describe_prompts(model, facts->prompt_count), "default_prompt",
+        facts->default_prompt[0] ? json_string(facts->default_prompt) : json_null(), "flops_per_token",
+        facts->flops_per_token);
 }
 
 /// A number that depends on the picture is null.
@@ -148,9 +161,10 @@ static json_t *describe_model(char const *directory) {
         uform_model_free(model);
         return NULL;
     }
-    json_t *const described = json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:I, s:b, s:b, s:o, s:o}", "directory",
-        directory, "architecture", facts.architecture, "precision", uform_scalar_name(facts.precision), "cpu_class",
-        uform_cpu_class_name(facts.cpu_class), "dimensions", (json_int_t)facts.dimensions, "normalize", facts.normalize,
+    json_t *const described = json_pack("{s:s, s:s, s:s, s:s, s:I, s:o, s:I, s:b, s:I, s:b, s:b, s:o, s:o}",
+        "directory", directory, "architecture", facts.architecture, "precision", uform_scalar_name(facts.precision),
+        "cpu_class", uform_cpu_class_name(facts.cpu_class), "dimensions", (json_int_t)facts.dimensions, "pooling",
+        describe_pooling(model, &facts), "dense_count", (json_int_t)facts.dense_count, "normalize", facts.normalize,
         "weights_bytes", (json_int_t)facts.weights_bytes, "encodes_texts", facts.encodes_texts, "encodes_images",
         facts.encodes_images, "logit_scale", facts.logit_scale > 0 ? json_real(facts.logit_scale) : json_null(),
         "logit_bias", facts.has_logit_bias ? json_real(facts.logit_bias) : json_null());
@@ -222,10 +236,41 @@ static void print_devices(json_t const *devices, json_t const *vendors, bool ver
     }
 }
 
+static struct pooling_words_t {
+    char const *name, *words;
+} const pooling_words[] = {
+    {"cls", "first token"},
+    {"max", "largest of every dimension"},
+    {"mean", "mean of the tokens"},
+    {"mean_sqrt_len", "sum over the root of their number"},
+    {"weightedmean", "mean that weighs later tokens more"},
+    {"lasttoken", "last token"},
+    {POOLING_BY_ATTENTION, "attention over all tokens"},
+};
+
+/// Which vector it is that comes out.
+static void print_pooling(json_t const *model) {
+    char const *const names = words_of(model, "pooling");
+    long long const dense_count = number_of(model, "dense_count");
+    printf("pooling          ");
+    if (json_is_true(json_object_get(model, "encodes_texts")) && json_is_true(json_object_get(model, "encodes_images")))
+        printf("of texts, ");
+    for (char const *name = names; *name; name += strspn(name, "+")) {
+        size_t const length = strcspn(name, "+");
+        for (size_t row = 0; row != sizeof(pooling_words) / sizeof(pooling_words[0]); ++row)
+            if (strlen(pooling_words[row].name) == length && strncmp(pooling_words[row].name, name, length) == 0)
+                printf("%s%s", name == names ? "" : " + ", pooling_words[row].words);
+        name += length;
+    }
+    printf(" (%s), ", names);
+    if (dense_count)
+        printf("then %lld dense layer%s (projection or pooler)\n", dense_count, dense_count == 1 ? "" : "s");
+    else printf("no projection or pooler behind it\n");
+}
+
 static void print_text_tower(json_t const *model) {
-    printf("texts            up to %lld tokens, vocabulary of %lld, pooling %s, %lld dense\n",
-        number_of(model, "max_tokens"), number_of(model, "vocabulary_count"), words_of(model, "pooling"),
-        number_of(model, "dense_count"));
+    printf("texts            up to %lld tokens, vocabulary of %lld\n", number_of(model, "max_tokens"),
+        number_of(model, "vocabulary_count"));
     printf("  tower            %lld layers of %lld, %lld heads, %s\n", number_of(model, "layers"),
         number_of(model, "width"), number_of(model, "heads"), words_of(model, "activation"));
     printf("  work             %.4g million operations a token, attention excluded\n",
@@ -271,6 +316,7 @@ static void print_model(json_t const *model) {
     printf("architecture     %s\n", words_of(model, "architecture"));
     printf("embeddings       %lld dimensions, %s\n", number_of(model, "dimensions"),
         json_is_true(json_object_get(model, "normalize")) ? "normalized" : "not normalized");
+    print_pooling(model);
     if (json_is_true(json_object_get(model, "encodes_texts"))) print_text_tower(model);
     if (json_is_true(json_object_get(model, "encodes_images"))) print_image_tower(model);
     json_t const *const scale = json_object_get(model, "logit_scale");

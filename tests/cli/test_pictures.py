@@ -289,6 +289,26 @@ class Pictures(unittest.TestCase):
             self.assertEqual((b"\ntexts  " in words, b"\nimages  " in words, b"\nlogits  " in words),
                              (texts, images, scale))
 
+    def test_info_tells_which_vector_comes_out(self):
+        for name, pooling, dense_count, words in (
+                ("vit", "cls", 1, "first token (cls), then 1 dense layer (projection or pooler)\n"),
+                ("dinov2", "cls", 0, "first token (cls), no projection or pooler behind it"),
+                ("clip_vision", "cls", 0, "first token (cls), no projection or pooler behind it"),
+                ("clip_vision_projection", "cls", 1, "first token (cls), then 1 dense layer (projection or pooler)\n"),
+                ("clip_text", "lasttoken", 0, "last token (lasttoken), no projection or pooler behind it"),
+                ("siglip_vision", "attention", 0, "attention over all tokens (attention), no projection or pooler"),
+                ("clip", "lasttoken", 1, "of texts, last token (lasttoken), then 1 dense layer (projection or pooler)\n")):
+            model = os.path.join(MODELS, name)
+            facts = json.loads(run("info", "--json", "--model", model).output)["model"]
+            self.assertEqual((facts["pooling"], facts["dense_count"]), (pooling, dense_count), name)
+            self.assertIn(f"\npooling          {words}", run("info", "--model", model).output.decode())
+        models = os.path.dirname(TEXT)
+        for name, pooling, words in (("pooling_all", "cls+max+mean+mean_sqrt_len+weightedmean+lasttoken", "first token + "),
+                                     ("dense_stack", "max+mean", "largest of every dimension + mean of the tokens (max+mean), then 2 d")):
+            facts = json.loads(run("info", "--json", "--model", os.path.join(models, name)).output)["model"]
+            self.assertEqual(facts["pooling"], pooling)
+            self.assertIn(f"\npooling          {words}", run("info", "--model", os.path.join(models, name)).output.decode())
+
     def test_bench_takes_pictures(self):
         self.make_pictures([b"a.png", b"b.png"], ".")
         result = run("bench", "--model", DUAL, "--format", "images", "--repeats", "3", "--json", input=b"a.png\nb.png",
