@@ -54,9 +54,9 @@ static int use_parents_executor(uform_executor_t executor) {
     return 0;
 }
 
-/// In the child: a new executor works. The thread sanitizer can't have threads there.
+/// In the child: a new executor works. The sanitizers can't have threads, or allocations, there.
 static int use_own_executor(void) {
-#if !THREAD_SANITIZED
+#if !SANITIZED
     uform_executor_t executor;
     tally_t counts = {.threads = 2};
     if (uform_executor_for_ram(NULL, 0, 0, 2, 0, &executor) != uform_status_ok_k) return 11;
