@@ -93,6 +93,11 @@ uform_status_t uform_preprocess_size_(
 uform_status_t uform_preprocess_(uform_preprocessor_t const *preprocessor, uform_kernels_t const *kernels,
     uform_bitmap_t const *source, uform_preprocess_buffer_t *buffer, uform_picture_t *picture);
 
+/// Whether a picture may come as planes, for bytes can't say all that this preprocessor gives.
+static inline bool uform_preprocessor_has_planes_(uform_preprocessor_t const *preprocessor) {
+    return preprocessor->arithmetic == uform_arithmetic_tensor_k || preprocessor->pad_width;
+}
+
 /// Writes the pixel tensor, [3, height, width].
 void uform_picture_tensor_(uform_preprocessor_t const *preprocessor, uform_picture_t const *picture, float *tensor);
 

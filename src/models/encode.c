@@ -53,10 +53,9 @@ static size_t dense_width(uform_encode_call_t const *call) {
     return widest;
 }
 
-// Whether patches are numbers, for bytes and a table can't say what the preprocessor gives.
+// Whether patches are numbers instead of bytes.
 static bool has_numbers(uform_encode_call_t const *call) {
-    uform_preprocessor_t const *preprocessor = &call->model->directory.preprocessor;
-    return preprocessor->arithmetic == uform_arithmetic_tensor_k || preprocessor->pad_width;
+    return uform_preprocessor_has_planes_(&call->model->directory.preprocessor);
 }
 
 // What tokens are made of takes, of `rows` tokens: ids, or bytes or numbers of patches.

@@ -25,15 +25,15 @@ uform_status_t uform_loader_tensor_(
         loader->directory, loader->tower, stem, loader->layer, suffix, rows, columns, tensor);
 }
 
-uform_status_t uform_loader_vector_(uform_loader_t *loader, char const *stem, char const *suffix, float **vector) {
+static uform_status_t load_vector(uform_loader_t *loader, char const *stem, char const *suffix, float **vector) {
     uform_tensor_t tensor;
     uform_status_t const status = uform_loader_tensor_(loader, stem, suffix, loader->encoder->sizes.width, 0, &tensor);
     return status ? status : uform_packer_vector_(&loader->packer, &tensor, vector);
 }
 
 uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm) {
-    uform_status_t const status = uform_loader_vector_(loader, stem, "weight", &norm->gain);
-    return status ? status : uform_loader_vector_(loader, stem, "bias", &norm->shift);
+    uform_status_t const status = load_vector(loader, stem, "weight", &norm->gain);
+    return status ? status : load_vector(loader, stem, "bias", &norm->shift);
 }
 
 static uform_status_t load_table(uform_loader_t *loader, char const *name, size_t rows, void **table) {

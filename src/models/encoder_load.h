@@ -27,8 +27,7 @@ uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder);
 uform_status_t uform_loader_tensor_(
     uform_loader_t *loader, char const *stem, char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor);
 
-/// A vector of the tower's width, padded.
-uform_status_t uform_loader_vector_(uform_loader_t *loader, char const *stem, char const *suffix, float **vector);
+/// Gain and shift of the tower's width, padded.
 uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm);
 
 /// Fills a reserved linear layer, or the columns of it that the part has.

@@ -104,7 +104,6 @@ typedef enum uform_summary_t {
 /// ".bias" follow. `%zu` stands for the layer, and '|' for "or". The loader tries them with every prefix, and `weight` and
 /// `bias` also under LayerNorm's old names `gamma` and `beta`. NULL is a part the tower does not have.
 typedef struct uform_architecture_t {
-    char const *name;                 ///< "bert"
     char const *const *prefixes;      ///< "", "bert.", "model.", ..., NULL-terminated
     uform_config_row_t const *config; ///< up to `UFORM_CONFIG_END`
     uform_positions_t positions_kind;

@@ -21,7 +21,6 @@ static uform_config_row_t const config[] = {
 };
 
 uform_architecture_t const uform_architecture_bert_ = {
-    .name = "bert",
     .prefixes = prefixes,
     .config = config,
     .summary = uform_summary_mean_k,

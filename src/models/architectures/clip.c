@@ -2,6 +2,7 @@
  *  CLIP: norms first, a causal tower for texts whose end token stands for the text, and a vision tower whose class token does.
  */
 #include "models/architectures/architecture.h"
+#include "models/architectures/clip_layers.h"
 
 /// Inside a CLIPModel or a model with a projection, bare, and inside other models.
 static char const *const text_prefixes[] = {"text_model.", "", "clip.text_model.", "model.text_model.", NULL};
@@ -35,22 +36,13 @@ static uform_config_row_t const image_config[] = {
 };
 
 uform_architecture_t const uform_architecture_clip_text_ = {
-    .name = "clip",
     .prefixes = text_prefixes,
     .config = text_config,
     .summary = uform_summary_end_k,
-    .norm_first = true,
     .causal = true,
     .words = "embeddings.token_embedding.weight",
     .positions = "embeddings.position_embedding.weight",
-    .query = "encoder.layers.%zu.self_attn.q_proj",
-    .key = "encoder.layers.%zu.self_attn.k_proj",
-    .value = "encoder.layers.%zu.self_attn.v_proj",
-    .attention_output = "encoder.layers.%zu.self_attn.out_proj",
-    .attention_norm = "encoder.layers.%zu.layer_norm1",
-    .feed_forward_up = "encoder.layers.%zu.mlp.fc1",
-    .feed_forward_down = "encoder.layers.%zu.mlp.fc2",
-    .feed_forward_norm = "encoder.layers.%zu.layer_norm2",
+    UFORM_CLIP_LAYERS,
     .final_norm = "final_layer_norm",
     .projection = "text_projection",
     .projection_is_outer = true,
@@ -58,25 +50,16 @@ uform_architecture_t const uform_architecture_clip_text_ = {
 };
 
 uform_architecture_t const uform_architecture_clip_image_ = {
-    .name = "clip",
     .prefixes = image_prefixes,
     .config = image_config,
     .positions_kind = uform_positions_table_k,
     .summary = uform_summary_first_k,
-    .norm_first = true,
     .patches = "embeddings.patch_embedding",
     .class_token = "embeddings.class_embedding",
     .positions = "embeddings.position_embedding.weight",
     .prefix_positions = 1,
     .embedding_norm = "pre_layrnorm",
-    .query = "encoder.layers.%zu.self_attn.q_proj",
-    .key = "encoder.layers.%zu.self_attn.k_proj",
-    .value = "encoder.layers.%zu.self_attn.v_proj",
-    .attention_output = "encoder.layers.%zu.self_attn.out_proj",
-    .attention_norm = "encoder.layers.%zu.layer_norm1",
-    .feed_forward_up = "encoder.layers.%zu.mlp.fc1",
-    .feed_forward_down = "encoder.layers.%zu.mlp.fc2",
-    .feed_forward_norm = "encoder.layers.%zu.layer_norm2",
+    UFORM_CLIP_LAYERS,
     .final_norm = "post_layernorm",
     .last_state_is_raw = true,
     .projection = "visual_projection",

@@ -36,7 +36,6 @@ static uform_config_row_t const register_config[] = {ROWS, UFORM_SQUARE("patch_s
     .final_norm = "layernorm"
 
 uform_architecture_t const uform_architecture_dinov2_ = {
-    .name = "dinov2",
     .prefixes = prefixes,
     .config = config,
     .positions_kind = uform_positions_bicubic_k,
@@ -44,7 +43,6 @@ uform_architecture_t const uform_architecture_dinov2_ = {
 };
 
 uform_architecture_t const uform_architecture_dinov2_registers_ = {
-    .name = "dinov2_with_registers",
     .prefixes = register_prefixes,
     .config = register_config,
     .positions_kind = uform_positions_smoothed_k,

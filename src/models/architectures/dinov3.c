@@ -27,7 +27,6 @@ static uform_config_row_t const config[] = {
 };
 
 uform_architecture_t const uform_architecture_dinov3_ = {
-    .name = "dinov3_vit",
     .prefixes = prefixes,
     .config = config,
     .positions_kind = uform_positions_rotary_k,

@@ -3,6 +3,7 @@
  *  them; images are pooled by attention. SigLIP 2's NaFlex takes images of any shape, as patches with the channel fastest.
  */
 #include "models/architectures/architecture.h"
+#include "models/architectures/clip_layers.h"
 
 static char const *const text_prefixes[] = {"text_model.", "", "model.text_model.", NULL};
 static char const *const image_prefixes[] = {"vision_model.", "", "model.vision_model.", NULL};
@@ -35,21 +36,12 @@ static uform_config_row_t const flexible_image_config[] = {
     IMAGE_ROWS, UFORM_SIZE("num_patches", patch_count, 256, uform_largest_positions_k), UFORM_CONFIG_END};
 
 uform_architecture_t const uform_architecture_siglip_text_ = {
-    .name = "siglip",
     .prefixes = text_prefixes,
     .config = text_config,
     .summary = uform_summary_padded_last_k,
-    .norm_first = true,
     .words = "embeddings.token_embedding.weight",
     .positions = "embeddings.position_embedding.weight",
-    .query = "encoder.layers.%zu.self_attn.q_proj",
-    .key = "encoder.layers.%zu.self_attn.k_proj",
-    .value = "encoder.layers.%zu.self_attn.v_proj",
-    .attention_output = "encoder.layers.%zu.self_attn.out_proj",
-    .attention_norm = "encoder.layers.%zu.layer_norm1",
-    .feed_forward_up = "encoder.layers.%zu.mlp.fc1",
-    .feed_forward_down = "encoder.layers.%zu.mlp.fc2",
-    .feed_forward_norm = "encoder.layers.%zu.layer_norm2",
+    UFORM_CLIP_LAYERS,
     .final_norm = "final_layer_norm",
     .projection = "head",
     .projection_has_bias = true,
@@ -57,25 +49,18 @@ uform_architecture_t const uform_architecture_siglip_text_ = {
 
 /// What both vision towers share.
 #define IMAGE_TOWER                                                                                                    \
-    .prefixes = image_prefixes, .summary = uform_summary_attention_k, .norm_first = true,                              \
-    .patches = "embeddings.patch_embedding", .positions = "embeddings.position_embedding.weight",                      \
-    .query = "encoder.layers.%zu.self_attn.q_proj", .key = "encoder.layers.%zu.self_attn.k_proj",                      \
-    .value = "encoder.layers.%zu.self_attn.v_proj", .attention_output = "encoder.layers.%zu.self_attn.out_proj",       \
-    .attention_norm = "encoder.layers.%zu.layer_norm1", .feed_forward_up = "encoder.layers.%zu.mlp.fc1",               \
-    .feed_forward_down = "encoder.layers.%zu.mlp.fc2", .feed_forward_norm = "encoder.layers.%zu.layer_norm2",          \
-    .final_norm = "post_layernorm", .probe = "head.probe", .pool_projections = "head.attention.in_proj_",              \
-    .pool_output = "head.attention.out_proj", .pool_norm = "head.layernorm", .pool_up = "head.mlp.fc1",                \
-    .pool_down = "head.mlp.fc2"
+    .prefixes = image_prefixes, .summary = uform_summary_attention_k, .patches = "embeddings.patch_embedding",         \
+    .positions = "embeddings.position_embedding.weight", UFORM_CLIP_LAYERS, .final_norm = "post_layernorm",            \
+    .probe = "head.probe", .pool_projections = "head.attention.in_proj_", .pool_output = "head.attention.out_proj",    \
+    .pool_norm = "head.layernorm", .pool_up = "head.mlp.fc1", .pool_down = "head.mlp.fc2"
 
 uform_architecture_t const uform_architecture_siglip_image_ = {
-    .name = "siglip",
     .config = image_config,
     .positions_kind = uform_positions_table_k,
     IMAGE_TOWER,
 };
 
 uform_architecture_t const uform_architecture_siglip2_image_ = {
-    .name = "siglip2",
     .config = flexible_image_config,
     .positions_kind = uform_positions_bilinear_k,
     .channels_last = true,

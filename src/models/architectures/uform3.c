@@ -36,7 +36,6 @@ static uform_config_row_t const image_config[] = {
 };
 
 uform_architecture_t const uform_architecture_uform3_text_ = {
-    .name = "uform3",
     .prefixes = text_prefixes,
     .config = text_config,
     .summary = uform_summary_file_k,
@@ -59,7 +58,6 @@ uform_architecture_t const uform_architecture_uform3_text_ = {
 };
 
 uform_architecture_t const uform_architecture_uform3_image_ = {
-    .name = "uform3",
     .prefixes = image_prefixes,
     .config = image_config,
     .positions_kind = uform_positions_table_k,

@@ -37,7 +37,6 @@ static uform_config_row_t const deit_config[] = {ROWS, UFORM_COUNT(NULL, registe
     .projection_is_pooler = true
 
 uform_architecture_t const uform_architecture_vit_ = {
-    .name = "vit",
     .prefixes = prefixes,
     .config = config,
     .prefix_positions = 1,
@@ -45,7 +44,6 @@ uform_architecture_t const uform_architecture_vit_ = {
 };
 
 uform_architecture_t const uform_architecture_deit_ = {
-    .name = "deit",
     .prefixes = deit_prefixes,
     .config = deit_config,
     .register_tokens = "embeddings.distillation_token",
