@@ -4,6 +4,7 @@
 #ifndef UFORM_EXECUTOR_INTERNAL_H
 #define UFORM_EXECUTOR_INTERNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "cpu/domains.h"
@@ -50,6 +51,10 @@ uform_status_t uform_memory_domains_check_(int32_t const *memory_domains, size_t
 
 /// `mismatched` if weights lie on other nodes than the executor's threads are spread over, see `uform_domains_match_`.
 uform_status_t uform_executor_domains_match_(uform_executor_t executor, uform_domains_t const *domains);
+
+/// Whether the executor has more threads than there are processors for them, so that they had better not wait for each
+/// other within a call.
+bool uform_executor_crowded_(uform_executor_t executor);
 
 /// The class the executor's calls dispatch as; for NULL the machine's own.
 uform_status_t uform_executor_class_(uform_executor_t executor, uform_cpu_class_t *cpu_class);

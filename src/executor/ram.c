@@ -208,3 +208,7 @@ uform_status_t uform_executor_class_(uform_executor_t executor, uform_cpu_class_
     *cpu_class = executor->cpu_class;
     return uform_status_ok_k;
 }
+
+bool uform_executor_crowded_(uform_executor_t executor) {
+    return executor && executor->crowded;
+}

@@ -1,12 +1,9 @@
 /**
- *  A call: its options, its division over threads, panels of whole items, and the rows that come out.
+ *  A call: its options, its division over threads, and which items failed.
  *
- *  Threads take items one by one from a shared counter, bring them into a panel of their own, and run the panel
- *  through the encoder when the next item does not fit. Nothing is shared but the counter, so there is one fork-join
- *  a call.
- *
- *  A thread's scratch: [encoder's][ids, positions, types: rows each, or pixels][begins, items, grids][pooled rows][Dense
- *  inputs and outputs].
+ *  Threads take items one by one from a shared counter and bring them into a panel of their own, which they run through the
+ *  encoder when the next item does not fit: nothing is shared but the counter, and there is one fork-join a call. Where there
+ *  are too few items to go round, the threads are a team, with one panel that they fill and run together.
  */
 #include "models/encode.h"
 
@@ -18,17 +15,14 @@
 #include "models/pooling.h"
 
 enum {
-    smallest_panel_k = 64, // below this, reading weights dominates
+    smallest_panel_k = 64, // tokens; below this, reading weights dominates
+    member_columns_k = 32, // of the hidden state a member of a team has at least; below this, meeting dominates
     // To guess how many tokens there are in ordinary texts, and in images whose size decides.
     bytes_per_token_k = 4,
     tokens_per_image_k = 256,
 };
 
-static size_t aligned(size_t bytes) {
-    return (bytes + 63) / 64 * 64;
-}
-
-static void fail_item(uform_encode_call_t *call, size_t item, uform_status_t status) {
+void uform_fail_item_(uform_encode_call_t *call, size_t item, uform_status_t status) {
     static char const *const names[] = {[uform_modality_texts_k] = "text", [uform_modality_images_k] = "image"};
     uform_write_null_(call->plan.dimensions, call->plan.scalar, call->embeddings + item * call->stride_bytes);
     if (call->items) call->items[item].status = status;
@@ -43,201 +37,66 @@ static void fail_item(uform_encode_call_t *call, size_t item, uform_status_t sta
     pthread_mutex_unlock(&call->failure_lock);
 }
 
-static size_t dense_width(uform_encode_call_t const *call) {
-    size_t widest = 0;
-    for (size_t i = 0; i < call->plan.dense_count; ++i) {
-        uform_linear_t const *linear = &call->tower_packing->dense[i];
-        if (widest < linear->columns) widest = linear->columns;
-        if (widest < linear->depth) widest = linear->depth;
-    }
-    return widest;
+// What a thread has in hand: an item it prepared, and what it prepares them in.
+typedef struct hand_t {
+    uform_model_buffer_t *buffer;
+    uform_prepared_t prepared;
+    bool waits; // it didn't fit
+} hand_t;
+
+static uform_status_t prepare_item(uform_encode_call_t *call, size_t item, hand_t *hand) {
+    if (!hand->buffer) hand->buffer = uform_model_take_buffer_(call->model);
+    if (!hand->buffer) return uform_status_out_of_memory_k;
+    hand->prepared = (uform_prepared_t){.item = item};
+    return call->modality == uform_modality_texts_k ? uform_prepare_text_(call, item, hand->buffer, &hand->prepared)
+                                                    : uform_prepare_image_(call, item, hand->buffer, &hand->prepared);
 }
 
-// Whether patches are numbers instead of bytes.
-static bool has_numbers(uform_encode_call_t const *call) {
-    return uform_preprocessor_has_planes_(&call->model->directory.preprocessor);
-}
-
-// What tokens are made of takes, of `rows` tokens: ids, or bytes or numbers of patches.
-static size_t source_bytes(uform_encode_call_t const *call, size_t rows) {
-    if (call->modality == uform_modality_texts_k) return 3 * aligned(rows * sizeof(uint32_t));
-    size_t const number_bytes = has_numbers(call) ? sizeof(float) : sizeof(uint8_t);
-    return aligned(rows * call->tower_packing->encoder.patches.depth * number_bytes);
-}
-
-static void lay_out_sources(uform_encode_call_t const *call, char *memory, size_t rows, uform_batch_t *batch) {
-    size_t const row_bytes = aligned(rows * sizeof(uint32_t));
-    *batch = (uform_batch_t){0};
-    if (call->modality == uform_modality_texts_k) {
-        batch->ids = (uint32_t *)memory;
-        batch->position_ids = (uint32_t *)(memory + row_bytes);
-        batch->type_ids = (uint32_t *)(memory + 2 * row_bytes);
-    } else if (has_numbers(call)) batch->numbers = (float *)memory;
-    else batch->pixels = (uint8_t *)memory;
-}
-
-// Lays out the thread's scratch for `rows` tokens, or with NULL only measures it.
-static size_t lay_out(uform_panel_t *panel, size_t rows, char *memory) {
-    uform_encode_call_t const *call = panel->call;
-    size_t const pooled_width = uform_padded_width_(call->plan.pooled_width), widest = dense_width(call);
-    size_t const dense_stride = (uform_panel_items_k + uform_row_step_k) * 64, dense_bytes = widest / 16 * dense_stride;
-    size_t const sources =
-        aligned(uform_encoder_scratch_bytes_(&call->tower_packing->encoder, call->kernels, rows, rows));
-    size_t const begins = sources + source_bytes(call, rows);
-    size_t const index_bytes = aligned((uform_panel_items_k + 1) * sizeof(size_t));
-    size_t const grids = begins + 2 * index_bytes;
-    size_t const pooled = grids + aligned(uform_panel_items_k * sizeof(uform_grid_t));
-    size_t const dense = pooled + aligned(uform_panel_items_k * pooled_width * sizeof(float));
-    size_t const vector = dense + 2 * dense_bytes;
-    if (memory) {
-        lay_out_sources(call, memory + sources, rows, &panel->batch);
-        panel->batch.text_begins = (size_t *)(memory + begins);
-        panel->batch.grids = (uform_grid_t *)(memory + grids);
-        panel->capacity_rows = rows;
-        panel->items = (size_t *)(memory + begins + index_bytes);
-        panel->encoder_scratch = memory;
-        panel->pooled = (float *)(memory + pooled);
-        panel->dense[0] = (uform_panels_t){memory + dense, dense_stride};
-        panel->dense[1] = (uform_panels_t){memory + dense + dense_bytes, dense_stride};
-        panel->vector = (float *)(memory + vector);
-    }
-    return vector + aligned(widest * sizeof(float));
-}
-
-static char *panel_line(uform_panels_t panels, size_t column, size_t text) {
-    return (char *)panels.data + column / 16 * panels.stride_bytes + text * 64;
-}
-
-static void to_panels(uform_panel_t *panel, size_t width) {
-    size_t const padded = uform_padded_width_(width);
-    for (size_t text = 0; text < panel->batch.text_count; ++text)
-        for (size_t column = 0; column < padded; column += 16)
-            memcpy(panel_line(panel->dense[0], column, text), panel->pooled + text * padded + column, 64);
-}
-
-// Copies a text's vector out of f32 panels; `vector` has room for the padded width.
-static void from_panels(uform_panels_t panels, size_t text, size_t width, float *vector) {
-    for (size_t column = 0; column < width; column += 16) memcpy(vector + column, panel_line(panels, column, text), 64);
-}
-
-static void normalize_panels(uform_panel_t *panel, uform_panels_t panels, size_t width) {
-    for (size_t text = 0; text < panel->batch.text_count; ++text) {
-        from_panels(panels, text, width, panel->vector);
-        uform_normalize_vector_(panel->vector, width);
-        for (size_t column = 0; column < width; column += 16)
-            memcpy(panel_line(panels, column, text), panel->vector + column, 64);
-    }
-}
-
-// Runs the Dense layers over all texts of the panel; the answer says where their vectors are.
-static uform_panels_t run_dense(uform_panel_t *panel) {
-    uform_encode_call_t const *call = panel->call;
-    uform_tower_t const *tower = call->tower;
-    to_panels(panel, call->plan.pooled_width);
-    for (size_t i = 0; i < call->plan.dense_count; ++i) {
-        uform_linear_t const *linear = &call->tower_packing->dense[i];
-        if (tower->dense[i].normalize_inputs) normalize_panels(panel, panel->dense[i % 2], tower->dense[i].inputs);
-        uform_gemm_call_t const product = {
-            .inputs = panel->dense[i % 2],
-            .weights = linear->weights,
-            .columns = linear->columns,
-            .depth = linear->depth,
-            .column_end = linear->columns,
-            .depth_end = linear->depth,
-            .rows = panel->batch.text_count,
-            .bias = linear->bias,
-            .activation = tower->dense[i].activation,
-            .outputs = panel->dense[(i + 1) % 2],
-            .scratch = panel->encoder_scratch,
-        };
-        call->packing->gemm_f32->multiply(&product);
-    }
-    return panel->dense[call->plan.dense_count % 2];
-}
-
-static void pool_items(uform_panel_t *panel, uform_panels_t hidden) {
-    uform_call_plan_t const *plan = &panel->call->plan;
-    size_t const width = panel->call->tower->sizes.width, padded = uform_padded_width_(plan->pooled_width);
-    bool const one_row = panel->call->tower_packing->encoder.has_head;
-    for (size_t text = 0; text < panel->batch.text_count; ++text) {
-        float *vector = panel->pooled + text * padded;
-        size_t const begin = one_row ? text : panel->batch.text_begins[text];
-        size_t const end = one_row ? text + 1 : panel->batch.text_begins[text + 1];
-        for (size_t mode = 0; mode < plan->pooling_count; ++mode)
-            uform_pool_(hidden, begin, end, plan->skipped_tokens, width, plan->pooling[mode], vector + mode * width);
-        memset(vector + plan->pooled_width, 0, (padded - plan->pooled_width) * sizeof(float));
-    }
-}
-
-static void write_items(uform_panel_t *panel) {
-    uform_encode_call_t *call = panel->call;
-    uform_call_plan_t const *plan = &call->plan;
-    size_t const padded = uform_padded_width_(plan->pooled_width);
-    uform_panels_t dense = {0};
-    if (call->plan.dense_count) dense = run_dense(panel);
-    for (size_t text = 0; text < panel->batch.text_count; ++text) {
-        float *vector = panel->pooled + text * padded;
-        if (dense.data) {
-            vector = panel->vector;
-            from_panels(dense, text, plan->normalized_dimensions, vector);
-        }
-        if (plan->normalize) uform_normalize_vector_(vector, plan->normalized_dimensions);
-        size_t const item = panel->items[text];
-        if (!uform_write_embedding_(
-                vector, plan->dimensions, plan->scalar, call->embeddings + item * call->stride_bytes))
-            fail_item(call, item,
-                uform_fail_(uform_status_not_finite_k,
-                    "the embedding holds a NaN, an infinity or a number too large for %s",
-                    uform_scalar_name(plan->scalar)));
-    }
-}
-
-static void run_panel(uform_panel_t *panel) {
-    if (!panel->batch.text_count) return;
-    pool_items(panel, uform_encoder_run_(&panel->call->tower_packing->encoder, panel->call->kernels, &panel->batch,
-                          panel->encoder_scratch));
-    write_items(panel);
-    panel->batch.text_count = panel->batch.row_count = 0;
-}
-
-uform_status_t uform_panel_reserve_(uform_panel_t *panel, size_t tokens) {
-    uform_batch_t const *batch = &panel->batch;
-    bool const full = batch->text_count == uform_panel_items_k ||
-                      (batch->text_count && batch->row_count + tokens > panel->call->panel_rows);
-    if (full || batch->row_count + tokens > panel->capacity_rows) run_panel(panel);
-    if (tokens <= panel->capacity_rows) return uform_status_ok_k;
-    size_t const rows = tokens > uform_panel_rows_k ? tokens : uform_panel_rows_k;
-    panel->capacity_rows = 0;
-    char *memory = uform_scratch_(panel->worker, lay_out(panel, rows, NULL));
-    if (!memory) return uform_status_out_of_memory_k;
-    lay_out(panel, rows, memory);
+// Brings the item in hand into the panel, or lets it wait.
+static uform_status_t place_item(uform_panel_t *panel, hand_t *hand) {
+    uform_prepared_t const *prepared = &hand->prepared;
+    size_t text = 0;
+    uform_panel_answer_t const answer = uform_panel_add_(panel, prepared->item, prepared->tokens, &text);
+    hand->waits = answer == uform_panel_full_k;
+    if (answer == uform_panel_hopeless_k) return uform_status_out_of_memory_k;
+    if (answer == uform_panel_added_k)
+        (panel->call->modality == uform_modality_texts_k ? uform_place_text_ : uform_place_image_)(
+            panel->call, &panel->batch, text, hand->buffer, prepared);
     return uform_status_ok_k;
 }
 
-void uform_panel_add_(uform_panel_t *panel, size_t item, size_t tokens) {
-    uform_batch_t *batch = &panel->batch;
-    batch->text_begins[batch->text_count] = batch->row_count;
-    batch->row_count += tokens;
-    batch->text_begins[batch->text_count + 1] = batch->row_count;
-    panel->items[batch->text_count++] = item;
+// Takes items until there are none, or one doesn't fit.
+static void fill_panel(uform_panel_t *panel, hand_t *hand) {
+    uform_encode_call_t *call = panel->call;
+    uform_status_t status = hand->waits ? place_item(panel, hand) : uform_status_ok_k;
+    if (status) uform_fail_item_(call, hand->prepared.item, status);
+    for (size_t item; !hand->waits;) {
+        item = atomic_fetch_add_explicit(&call->next, 1, memory_order_relaxed);
+        if (item >= call->count) break;
+        status = prepare_item(call, item, hand);
+        if (!status) status = place_item(panel, hand);
+        if (status) uform_fail_item_(call, item, status);
+    }
 }
 
 static void encode_share(void *context, uform_worker_t const *worker) {
-    static uform_status_t (*const take[])(uform_panel_t *, size_t, uform_model_buffer_t *) = {
-        [uform_modality_texts_k] = uform_panel_take_text_,
-        [uform_modality_images_k] = uform_panel_take_image_,
-    };
     uform_encode_call_t *call = context;
-    uform_panel_t panel = {.call = call, .worker = worker};
-    uform_model_buffer_t *buffer = NULL;
-    for (size_t item; (item = atomic_fetch_add_explicit(&call->next, 1, memory_order_relaxed)) < call->count;) {
-        if (!buffer) buffer = uform_model_take_buffer_(call->model);
-        uform_status_t const status =
-            buffer ? take[call->modality](&panel, item, buffer) : uform_status_out_of_memory_k;
-        if (status) fail_item(call, item, status);
+    uform_panel_t own = {.call = call, .team.count = 1};
+    bool const shared = call->shared.team.count > 1;
+    uform_panel_t *const panel = shared ? &call->shared : &own;
+    size_t const index = shared ? worker->index : 0;
+    if (index >= panel->team.count) return;
+    hand_t hand = {0};
+    for (bool more = true; more;) {
+        fill_panel(panel, &hand);
+        uform_team_meet_(&panel->team);
+        more = panel->batch.text_count || panel->waiting_tokens;
+        uform_panel_run_(panel, index);
+        uform_team_meet_(&panel->team);
+        if (index == 0) uform_panel_empty_(panel, worker);
+        uform_team_meet_(&panel->team);
     }
-    run_panel(&panel);
-    uform_model_return_buffer_(call->model, buffer);
+    uform_model_return_buffer_(call->model, hand.buffer);
 }
 
 // Tokens the items will have, or `enough` of them.
@@ -249,17 +108,30 @@ static size_t guess_tokens(uform_encode_call_t const *call, size_t enough) {
         size_t const each = (usual ? usual : tokens_per_image_k) + patches->prefix_count;
         return call->count < enough / each ? call->count * each : enough;
     }
-    for (size_t i = 0; i < call->count && tokens < enough; ++i) tokens += call->texts[i].length / bytes_per_token_k + 2;
+    size_t const longest = call->plan.tokenize.max_tokens;
+    for (size_t i = 0; i < call->count && tokens < enough; ++i) {
+        size_t const guess = call->texts[i].length / bytes_per_token_k + 2;
+        tokens += guess < longest ? guess : longest;
+    }
     return tokens;
 }
 
-// Panels small enough that every thread gets some, large enough to be worth their weights.
-static void size_panels(uform_encode_call_t *call, size_t threads) {
+// Panels small enough that every thread gets some, large enough to be worth their weights. Where not even half of what a
+// team is would get one, there is a team.
+static void divide(uform_encode_call_t *call, uform_executor_t executor, size_t threads) {
     size_t const tokens = guess_tokens(call, 4 * uform_panel_rows_k * threads);
     size_t const share = tokens / (2 * threads);
     call->panel_rows = threads == 1 || share > uform_panel_rows_k ? uform_panel_rows_k
                        : share > smallest_panel_k                 ? share
                                                                   : smallest_panel_k;
+    size_t const panels = (tokens + smallest_panel_k - 1) / smallest_panel_k;
+    size_t const busy = call->count < panels ? call->count : panels;
+    size_t const most = call->tower_packing->encoder.width / member_columns_k;
+    size_t const members = threads < most ? threads : most;
+    call->shared = (uform_panel_t){.call = call, .team.count = 1};
+    if (2 * busy > members || uform_executor_crowded_(executor)) return;
+    call->shared.team.count = members;
+    call->panel_rows = uform_panel_rows_k;
 }
 
 // More rows than memory has room for are a mistake of the caller's.
@@ -329,7 +201,7 @@ static uform_status_t prepare(
     if (status) return status;
     call->tower = images ? &call->model->directory.image : &call->model->directory.text;
     call->tower_packing = images ? &call->packing->image : &call->packing->text;
-    size_panels(call, description.threads);
+    divide(call, executor, description.threads);
     pthread_mutex_init(&call->failure_lock, NULL);
     return uform_status_ok_k;
 }
@@ -394,7 +266,7 @@ uform_status_t uform_encode_defer_(uform_model_t model, uform_executor_t executo
     uform_encode_options_t const *options, uform_rows_out_t rows, uform_call_t *call) {
     if (!call) return uform_fail_(uform_status_invalid_argument_k, "call: expected a pointer, found NULL");
     *call = NULL;
-    uform_encode_call_t *deferred = uform_allocate_(1, sizeof *deferred);
+    uform_encode_call_t *deferred = uform_allocate_aligned_(sizeof *deferred);
     if (!deferred) return uform_status_out_of_memory_k;
     *deferred = make_call(model, items, rows);
     uform_status_t status = prepare(deferred, executor, options);

@@ -1,5 +1,5 @@
 /**
- *  What calls on texts and on images share: the division over threads, panels of whole items, and the rows that come out.
+ *  What calls on texts and on images share: options, the division over threads, and which items failed.
  */
 #ifndef UFORM_MODELS_ENCODE_H
 #define UFORM_MODELS_ENCODE_H
@@ -7,14 +7,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "executor/executor.h"
 #include "models/call.h"
 #include "models/model.h"
-
-enum {
-    uform_panel_rows_k = 512,  ///< tokens whose activations fit the second-level cache
-    uform_panel_items_k = 256, ///< items in a panel
-};
+#include "models/panel.h"
 
 /// What a call is given: [count] texts or images, as the modality says.
 typedef struct uform_items_t {
@@ -47,6 +42,7 @@ typedef struct uform_encode_call_t {
     uform_encode_report_t *report; ///< NULL when not wanted
     uform_item_report_t *items;    ///< likewise
     size_t panel_rows;             ///< tokens after which a panel is run
+    uform_panel_t shared; ///< of the first threads, if they are a team of several; else each has a panel of its own
     atomic_size_t next;
     atomic_size_t token_count, truncated_count, failed_count;
     pthread_mutex_t failure_lock; ///< of what follows: the first failed item and why
@@ -56,29 +52,29 @@ typedef struct uform_encode_call_t {
     char *prompt; ///< a deferred call's own copy
 } uform_encode_call_t;
 
-/// One thread's panel.
-typedef struct uform_panel_t {
-    uform_encode_call_t *call;
-    uform_worker_t const *worker;
-    uform_batch_t batch;
-    size_t capacity_rows; ///< tokens it has room for
-    size_t *items;        ///< [text_count] positions in the call
-    void *encoder_scratch;
-    float *pooled;           ///< [items, pooled width padded]
-    uform_panels_t dense[2]; ///< f32 panels between Dense layers
-    float *vector;           ///< one item's, on its way in and out of them, [widest Dense layer]
-} uform_panel_t;
+/// An item on its way into a panel; what it is made of waits in the buffer it was prepared in.
+typedef struct uform_prepared_t {
+    size_t item;             ///< its position in the call
+    size_t tokens;           ///< rows it takes
+    size_t text_tokens;      ///< those of them that are its own; the rest is padding
+    uform_picture_t picture; ///< images only, as is what follows
+    uform_grid_t grid;
+} uform_prepared_t;
 
-/// Makes room for another item of so many tokens: runs the panel if it is full, and lets it grow if it is too small.
-/// On failure there is no memory, and the panel is empty.
-uform_status_t uform_panel_reserve_(uform_panel_t *panel, size_t tokens);
+/// Tokenizes a text, or decodes and resizes an image; failures are the item's own.
+uform_status_t uform_prepare_text_(
+    uform_encode_call_t *call, size_t item, uform_model_buffer_t *buffer, uform_prepared_t *prepared);
+uform_status_t uform_prepare_image_(
+    uform_encode_call_t *call, size_t item, uform_model_buffer_t *buffer, uform_prepared_t *prepared);
 
-/// Counts an item, whose tokens are written behind the batch's rows, as the batch's.
-void uform_panel_add_(uform_panel_t *panel, size_t item, size_t tokens);
+/// Writes what the rows of the batch's `text`-th item are made of.
+void uform_place_text_(uform_encode_call_t const *call, uform_batch_t const *batch, size_t text,
+    uform_model_buffer_t const *buffer, uform_prepared_t const *prepared);
+void uform_place_image_(uform_encode_call_t const *call, uform_batch_t const *batch, size_t text,
+    uform_model_buffer_t const *buffer, uform_prepared_t const *prepared);
 
-/// Brings one item into the panel; the failures are its own. One for each modality.
-uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer);
-uform_status_t uform_panel_take_image_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer);
+/// Writes an item's row of nulls, and what the current thread's detail says into the call.
+void uform_fail_item_(uform_encode_call_t *call, size_t item, uform_status_t status);
 
 /// `uform_encode_texts` and `uform_encode_images`.
 uform_status_t uform_encode_(uform_model_t model, uform_executor_t executor, uform_items_t items,

@@ -16,14 +16,15 @@ static uform_status_t prepare_image(uform_model_t model, uform_kernels_t const *
 }
 
 // Cuts the patches out of bytes, each into a row of its own behind the prefix's.
-static void cut_pixels(uform_panel_t *panel, uform_picture_t const *picture, uform_grid_t grid) {
-    uform_patches_t const *patches = &panel->call->tower_packing->encoder.patches;
-    size_t const side = panel->call->tower->sizes.patch, run = 3 * side;
-    size_t const first = panel->batch.row_count + patches->prefix_count;
+static void cut_pixels(uform_encode_call_t const *call, uform_batch_t const *batch, size_t begin,
+    uform_picture_t const *picture, uform_grid_t grid) {
+    uform_patches_t const *patches = &call->tower_packing->encoder.patches;
+    size_t const side = call->tower->sizes.patch, run = 3 * side;
+    size_t const first = begin + patches->prefix_count;
     for (size_t y = 0; y < grid.height * side; ++y)
         for (size_t column = 0; column < grid.width; ++column) {
             size_t const row = first + y / side * grid.width + column;
-            memcpy(panel->batch.pixels + row * patches->depth + y % side * run,
+            memcpy(batch->pixels + row * patches->depth + y % side * run,
                 picture->pixels + (y * picture->width + column * side) * 3, run);
         }
 }
@@ -36,41 +37,46 @@ static float number_at(
 }
 
 // Cuts the patches out of the tensor, likewise.
-static void cut_numbers(uform_panel_t *panel, uform_picture_t const *picture, uform_grid_t grid) {
-    uform_preprocessor_t const *preprocessor = &panel->call->model->directory.preprocessor;
-    uform_patches_t const *patches = &panel->call->tower_packing->encoder.patches;
-    size_t const side = panel->call->tower->sizes.patch;
-    size_t const first = panel->batch.row_count + patches->prefix_count;
+static void cut_numbers(uform_encode_call_t const *call, uform_batch_t const *batch, size_t begin,
+    uform_picture_t const *picture, uform_grid_t grid) {
+    uform_preprocessor_t const *preprocessor = &call->model->directory.preprocessor;
+    uform_patches_t const *patches = &call->tower_packing->encoder.patches;
+    size_t const side = call->tower->sizes.patch;
+    size_t const first = begin + patches->prefix_count;
     for (size_t y = 0; y < grid.height * side; ++y)
         for (size_t x = 0; x < grid.width * side; ++x) {
             size_t const row = first + y / side * grid.width + x / side;
-            float *const target = panel->batch.numbers + row * patches->depth + (y % side * side + x % side) * 3;
+            float *const target = batch->numbers + row * patches->depth + (y % side * side + x % side) * 3;
             for (size_t channel = 0; channel < 3; ++channel)
                 target[channel] = number_at(preprocessor, picture, channel, y * picture->width + x);
         }
 }
 
-uform_status_t uform_panel_take_image_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer) {
-    uform_encode_call_t *call = panel->call;
-    uform_patches_t const *patches = &call->tower_packing->encoder.patches;
+uform_status_t uform_prepare_image_(
+    uform_encode_call_t *call, size_t item, uform_model_buffer_t *buffer, uform_prepared_t *prepared) {
     size_t const side = call->tower->sizes.patch;
-    uform_picture_t picture;
-    uform_status_t status =
-        prepare_image(call->model, call->kernels, &call->plan, &call->images[item], buffer, &picture);
+    uform_picture_t *picture = &prepared->picture;
+    uform_status_t const status =
+        prepare_image(call->model, call->kernels, &call->plan, &call->images[item], buffer, picture);
     if (status) return status;
-    uform_grid_t const grid = {picture.height / side, picture.width / side};
-    size_t const tokens = patches->prefix_count + grid.height * grid.width;
+    uform_grid_t const grid = {picture->height / side, picture->width / side};
+    size_t const tokens = call->tower_packing->encoder.patches.prefix_count + grid.height * grid.width;
     if (!grid.height || !grid.width || grid.height * grid.width > uform_largest_image_k)
         return uform_fail_(uform_status_unsupported_k, "expected 1 to %d patches after resizing, found %zu x %zu",
             uform_largest_image_k, grid.height, grid.width);
-    status = uform_panel_reserve_(panel, tokens);
-    if (status) return status;
+    prepared->grid = grid;
+    prepared->tokens = prepared->text_tokens = tokens;
     atomic_fetch_add_explicit(&call->token_count, tokens, memory_order_relaxed);
     if (call->items) call->items[item] = (uform_item_report_t){.token_count = (uint32_t)tokens};
-    (panel->batch.numbers ? cut_numbers : cut_pixels)(panel, &picture, grid);
-    panel->batch.grids[panel->batch.text_count] = grid;
-    uform_panel_add_(panel, item, tokens);
     return uform_status_ok_k;
+}
+
+void uform_place_image_(uform_encode_call_t const *call, uform_batch_t const *batch, size_t text,
+    uform_model_buffer_t const *buffer, uform_prepared_t const *prepared) {
+    (void)buffer; // whose memory the picture is
+    batch->grids[text] = prepared->grid;
+    (batch->numbers ? cut_numbers : cut_pixels)(
+        call, batch, batch->text_begins[text], &prepared->picture, prepared->grid);
 }
 
 uform_status_t uform_encode_images(uform_model_t model, uform_executor_t executor, uform_image_t const *images,

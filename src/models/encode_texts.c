@@ -44,12 +44,13 @@ static uform_status_t count_up_to_end(
         call->model->directory.path, end);
 }
 
-static void write_tokens(uform_panel_t *panel, uform_tokenize_buffer_t const *tokens, size_t count, size_t padded) {
-    uform_architecture_sizes_t const *sizes = &panel->call->tower->sizes;
-    uform_batch_t *batch = &panel->batch;
-    size_t const begin = batch->row_count;
+void uform_place_text_(uform_encode_call_t const *call, uform_batch_t const *batch, size_t text,
+    uform_model_buffer_t const *buffer, uform_prepared_t const *prepared) {
+    uform_architecture_sizes_t const *sizes = &call->tower->sizes;
+    uform_tokenize_buffer_t const *tokens = &buffer->tokens;
+    size_t const begin = batch->text_begins[text], count = prepared->text_tokens;
     uint32_t position = (uint32_t)sizes->first_position;
-    for (size_t i = 0; i < padded; ++i) {
+    for (size_t i = 0; i < prepared->tokens; ++i) {
         batch->ids[begin + i] = i < count ? tokens->ids[i] : (uint32_t)sizes->pad_token;
         batch->type_ids[begin + i] = i < count ? tokens->type_ids[i] : 0;
         bool const skipped = sizes->skips_padding && batch->ids[begin + i] == sizes->pad_token;
@@ -79,8 +80,8 @@ static uform_status_t tokenize(
     return status;
 }
 
-uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_model_buffer_t *buffer) {
-    uform_encode_call_t *call = panel->call;
+uform_status_t uform_prepare_text_(
+    uform_encode_call_t *call, size_t item, uform_model_buffer_t *buffer, uform_prepared_t *prepared) {
     uform_text_t const text = call->texts[item];
     uform_tokenize_buffer_t *tokens = &buffer->tokens;
     uform_summary_t const summary = call->tower->architecture->summary;
@@ -98,12 +99,9 @@ uform_status_t uform_panel_take_text_(uform_panel_t *panel, size_t item, uform_m
     bool const last = call->plan.pooling_count == 1 && call->plan.pooling[0] == uform_pooling_lasttoken_k;
     if (!status && last && summary == uform_summary_end_k) status = count_up_to_end(call, tokens, &count);
     size_t const full = call->model->directory.max_tokens;
-    size_t const padded = summary == uform_summary_padded_last_k && count < full ? full : count;
-    if (!status) status = uform_panel_reserve_(panel, padded);
-    if (status) return status;
-    write_tokens(panel, tokens, count, padded);
-    uform_panel_add_(panel, item, padded);
-    return uform_status_ok_k;
+    prepared->text_tokens = count;
+    prepared->tokens = summary == uform_summary_padded_last_k && count < full ? full : count;
+    return status;
 }
 
 uform_status_t uform_encode_texts(uform_model_t model, uform_executor_t executor, uform_text_t const *texts,

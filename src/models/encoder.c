@@ -7,12 +7,17 @@
  *      hidden       scalar  [rows, width]                    the same, normalised and rounded: what is multiplied
  *      projections  scalar  [rows, 3 * heads * head_width]   queries, keys, values; before the layers, patches' numbers
  *      attended     scalar  [rows, heads * head_width]
- *      inner        scalar  [rows, chunk]                    a chunk of the feed-forward layer
- *      gates        scalar  [rows, chunk]                    likewise, where there is a gate
+ *      inner        scalar  [rows, stretch]                  a stretch of the feed-forward layer
+ *      gates        scalar  [rows, stretch]                  likewise, where there is a gate
  *
- *  The feed-forward layer goes chunk by chunk: up, activation, down into the residual, so that its wide middle never
+ *  The feed-forward layer goes stretch by stretch: up, activation, down into the residual, so that its wide middle never
  *  leaves the second-level cache. Both multiplications into the residual start from what it holds, so adding costs
  *  nothing; their biases are added by the norm before.
+ *
+ *  Several threads may run a batch together. Every one goes through all steps, takes its own share of each - columns of
+ *  multiplications, heads of texts, rows of what is left - and meets the others behind it. There is one stretch then,
+ *  the whole layer, so that they meet twice in it. Shares never change the order in which an element is summed: `down` goes
+ *  by the same chunks of depth whoever computes it.
  */
 #include "models/encoder.h"
 
@@ -25,6 +30,7 @@ enum { chunk_columns_k = 384 };
 typedef struct pass_t {
     uform_encoder_t const *encoder;
     uform_batch_t const *batch;
+    uform_member_t const *member;
     uform_gemm_t const *gemm;
     uform_attention_t const *attention;
     uform_rows_t const *kernels;
@@ -33,8 +39,12 @@ typedef struct pass_t {
     size_t lane;     // elements of the scalar in a line
     uform_panels_t residual, hidden, projections, attended, inner, gates;
     float *cosines, *sines; // [rows, head_width / 2] of images on unusual grids
-    void *scratch;          // of multiplications and attention
 } pass_t;
+
+// What a member does of a step: elements [begin, end) of something.
+typedef struct share_t {
+    size_t begin, end;
+} share_t;
 
 static size_t larger(size_t a, size_t b) {
     return a > b ? a : b;
@@ -55,6 +65,11 @@ static size_t lane_of(uform_encoder_t const *encoder) {
     return encoder->precision == uform_scalar_f32_k ? 16 : 32;
 }
 
+// Columns of the feed-forward layer that are there at once.
+static size_t stretch_columns(uform_encoder_t const *encoder, size_t members) {
+    return members > 1 ? encoder->feed_forward_width : chunk_columns(encoder);
+}
+
 static uform_attention_t const *attention_of(uform_encoder_t const *encoder, uform_kernels_t const *kernels) {
     return encoder->precision == uform_scalar_f32_k ? kernels->attention_f32 : kernels->attention_bf16;
 }
@@ -64,16 +79,11 @@ static bool is_rotated(uform_encoder_t const *encoder) {
 }
 
 // Panels over one row's worth of every buffer.
-static size_t panel_count(uform_encoder_t const *encoder) {
+static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
     size_t const lane = lane_of(encoder), heads_width = encoder->sizes.heads * encoder->head_width;
-    size_t const chunks = encoder->sizes.gated ? 2 : 1;
-    return encoder->width / 16 + (encoder->width + 4 * heads_width + chunks * chunk_columns(encoder)) / lane;
-}
-
-static size_t kernel_scratch_bytes(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest) {
-    size_t const bytes = larger(
-        encoder->gemm->scratch_bytes, attention_of(encoder, kernels)->scratch_bytes(longest, encoder->head_width));
-    return (bytes + 63) / 64 * 64;
+    size_t const stretches = encoder->sizes.gated ? 2 : 1;
+    return encoder->width / 16 +
+           (encoder->width + 4 * heads_width + stretches * stretch_columns(encoder, members)) / lane;
 }
 
 // Of cosines, and of sines.
@@ -81,10 +91,31 @@ static size_t angle_bytes(uform_encoder_t const *encoder, size_t rows) {
     return is_rotated(encoder) ? rows * encoder->head_width / 2 * sizeof(float) : 0;
 }
 
-size_t uform_encoder_scratch_bytes_(
-    uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t rows, size_t longest) {
-    return kernel_scratch_bytes(encoder, kernels, longest) + 2 * angle_bytes(encoder, rows) +
-           panel_count(encoder) * row_capacity(rows) * 64;
+size_t uform_encoder_member_bytes_(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest) {
+    size_t const bytes = larger(
+        encoder->gemm->scratch_bytes, attention_of(encoder, kernels)->scratch_bytes(longest, encoder->head_width));
+    return (bytes + 63) / 64 * 64;
+}
+
+size_t uform_encoder_scratch_bytes_(uform_encoder_t const *encoder, size_t rows, size_t members) {
+    return 2 * angle_bytes(encoder, rows) + panel_count(encoder, members) * row_capacity(rows) * 64;
+}
+
+// The member's part of [begin, end), cut at multiples of `step`.
+static share_t share_of(pass_t const *pass, size_t begin, size_t end, size_t step) {
+    size_t const steps = (end - begin + step - 1) / step, count = pass->member->team->count;
+    size_t const first = begin + steps * pass->member->index / count * step;
+    size_t const last = begin + steps * (pass->member->index + 1) / count * step;
+    return (share_t){first < end ? first : end, last < end ? last : end};
+}
+
+// Whether the member does what isn't worth dividing.
+static bool leads(pass_t const *pass) {
+    return pass->member->index == 0;
+}
+
+static void meet(pass_t const *pass) {
+    uform_team_meet_(pass->member->team);
 }
 
 static uform_panels_t take_panels(pass_t const *pass, char **free_memory, size_t panels) {
@@ -101,28 +132,27 @@ static char *line_at(uform_panels_t panels, size_t panel, size_t row) {
     return (char *)panels.data + panel * panels.stride_bytes + row * 64;
 }
 
-static size_t longest_text(uform_batch_t const *batch) {
-    size_t longest = 1;
-    for (size_t text = 0; text < batch->text_count; ++text)
-        longest = larger(longest, batch->text_begins[text + 1] - batch->text_begins[text]);
-    return longest;
+// The same matrix without its first rows.
+static uform_panels_t rows_from(uform_panels_t panels, size_t first) {
+    return (uform_panels_t){(char *)panels.data + first * 64, panels.stride_bytes};
 }
 
-static pass_t begin_pass(
-    uform_encoder_t const *encoder, uform_kernels_t const *kernels, uform_batch_t const *batch, void *scratch) {
-    size_t const heads_width = encoder->sizes.heads * encoder->head_width, longest = longest_text(batch);
+static pass_t begin_pass(uform_encoder_t const *encoder, uform_kernels_t const *kernels, uform_batch_t const *batch,
+    uform_member_t const *member, void *scratch) {
+    size_t const heads_width = encoder->sizes.heads * encoder->head_width;
+    size_t const stretch = stretch_columns(encoder, member->team->count);
     pass_t pass = {
         .encoder = encoder,
         .batch = batch,
+        .member = member,
         .gemm = encoder->gemm,
         .attention = attention_of(encoder, kernels),
         .kernels = encoder->precision == uform_scalar_f32_k ? kernels->rows_f32 : kernels->rows_bf16,
         .rows = batch->row_count,
         .capacity = row_capacity(batch->row_count),
         .lane = lane_of(encoder),
-        .scratch = scratch,
     };
-    char *free_memory = (char *)scratch + kernel_scratch_bytes(encoder, kernels, longest);
+    char *free_memory = scratch;
     pass.cosines = (float *)free_memory;
     pass.sines = (float *)(free_memory + angle_bytes(encoder, batch->row_count));
     free_memory += 2 * angle_bytes(encoder, batch->row_count);
@@ -130,31 +160,34 @@ static pass_t begin_pass(
     pass.hidden = take_panels(&pass, &free_memory, encoder->width / pass.lane);
     pass.projections = take_panels(&pass, &free_memory, 3 * heads_width / pass.lane);
     pass.attended = take_panels(&pass, &free_memory, heads_width / pass.lane);
-    pass.inner = take_panels(&pass, &free_memory, chunk_columns(encoder) / pass.lane);
-    if (encoder->sizes.gated) pass.gates = take_panels(&pass, &free_memory, chunk_columns(encoder) / pass.lane);
+    pass.inner = take_panels(&pass, &free_memory, stretch / pass.lane);
+    if (encoder->sizes.gated) pass.gates = take_panels(&pass, &free_memory, stretch / pass.lane);
     return pass;
 }
 
 static void look_up(pass_t const *pass) {
+    share_t const share = share_of(pass, 0, pass->rows, uform_row_step_k);
     uform_lookup_call_t const call = {
         .words = pass->encoder->words,
         .positions = pass->encoder->positions,
         .types = pass->encoder->types,
-        .ids = pass->batch->ids,
-        .position_ids = pass->batch->position_ids,
-        .type_ids = pass->batch->type_ids,
-        .rows = pass->rows,
+        .ids = pass->batch->ids + share.begin,
+        .position_ids = pass->batch->position_ids + share.begin,
+        .type_ids = pass->batch->type_ids + share.begin,
+        .rows = share.end - share.begin,
         .width = pass->encoder->sizes.width,
-        .residual = pass->residual,
+        .residual = rows_from(pass->residual, share.begin),
     };
-    pass->kernels->lookup(&call);
+    if (call.rows) pass->kernels->lookup(&call);
+    meet(pass);
 }
 
 static void normalize(pass_t const *pass, uform_norm_t const *norm, float const *next_bias, bool keep) {
+    share_t const share = share_of(pass, 0, pass->rows, uform_row_step_k);
     uform_normalize_call_t const call = {
-        .residual = pass->residual,
-        .outputs = pass->hidden,
-        .rows = pass->rows,
+        .residual = rows_from(pass->residual, share.begin),
+        .outputs = rows_from(pass->hidden, share.begin),
+        .rows = share.end - share.begin,
         .width = pass->encoder->sizes.width,
         .epsilon = pass->encoder->sizes.norm_epsilon,
         .gain = norm->gain,
@@ -162,28 +195,53 @@ static void normalize(pass_t const *pass, uform_norm_t const *norm, float const 
         .next_bias = next_bias,
         .keep = keep,
     };
-    pass->kernels->normalize(&call);
+    if (call.rows) pass->kernels->normalize(&call);
+    meet(pass);
 }
 
-static uform_gemm_call_t whole_product(pass_t const *pass, uform_linear_t const *linear, uform_panels_t inputs) {
+// The member's columns of a product over the whole depth.
+static uform_gemm_call_t shared_product(
+    pass_t const *pass, uform_linear_t const *linear, share_t share, uform_panels_t inputs) {
     return (uform_gemm_call_t){
         .inputs = inputs,
         .weights = linear->weights,
         .columns = linear->columns,
         .depth = linear->depth,
-        .column_end = linear->columns,
+        .column_begin = share.begin,
+        .column_end = share.end,
         .depth_end = linear->depth,
         .rows = pass->rows,
         .bias = linear->bias,
         .activation = uform_activation_identity_k,
-        .scratch = pass->scratch,
+        .scratch = pass->member->scratch,
     };
 }
 
-static void add_product(pass_t const *pass, uform_gemm_call_t *call) {
-    call->accumulate = true;
-    call->outputs = pass->residual;
-    pass->gemm->multiply(call);
+static share_t share_of_columns(pass_t const *pass, size_t begin, size_t end) {
+    return share_of(pass, begin, end, larger(pass->gemm->column_step, uform_width_step_k));
+}
+
+static void multiply(pass_t const *pass, uform_gemm_call_t const *call) {
+    if (call->column_begin < call->column_end) pass->gemm->multiply(call);
+}
+
+static void project(pass_t const *pass, uform_linear_t const *linear, uform_panels_t outputs) {
+    share_t const share = share_of_columns(pass, 0, linear->columns);
+    uform_gemm_call_t call = shared_product(pass, linear, share, pass->hidden);
+    call.outputs = outputs;
+    multiply(pass, &call);
+    meet(pass);
+}
+
+// Adds the product over a part of the depth to the residual, whose columns are the same member's in all parts.
+static void add_product(
+    pass_t const *pass, uform_linear_t const *linear, size_t depth_begin, size_t depth_end, uform_panels_t inputs) {
+    share_t const share = share_of_columns(pass, 0, linear->columns);
+    uform_gemm_call_t call = shared_product(pass, linear, share, inputs);
+    call.depth_begin = depth_begin, call.depth_end = depth_end;
+    call.accumulate = true;
+    call.outputs = pass->residual;
+    multiply(pass, &call);
 }
 
 // Panels of a part of a matrix that are numbered as those of the whole one, which is never there.
@@ -200,7 +258,7 @@ static void set_residual(pass_t const *pass, size_t row_begin, size_t rows, floa
             memcpy(line_at(pass->residual, panel, row_begin + row), floats + row * width + panel * 16, 64);
 }
 
-// Where the tokens of every image are, before what they show is added.
+// Where the tokens of every image are, before what they show is added: copies, next to nothing of the time.
 static void place_patches(pass_t const *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_patches_t const *patches = &encoder->patches;
@@ -254,8 +312,10 @@ static void fill_patches(pass_t const *pass, size_t begin, size_t end, uform_pan
     uform_patches_t const *patches = &pass->encoder->patches;
     uform_batch_t const *batch = pass->batch;
     bool const bf16 = pass->encoder->precision != uform_scalar_f32_k;
-    for (size_t image = 0; image < batch->text_count; ++image)
-        for (size_t row = batch->text_begins[image]; row < batch->text_begins[image + 1]; ++row)
+    share_t const share = share_of(pass, 0, pass->rows, 1);
+    for (size_t image = 0; image < batch->text_count; ++image) {
+        size_t const first = larger(batch->text_begins[image], share.begin);
+        for (size_t row = first; row < batch->text_begins[image + 1] && row < share.end; ++row)
             for (size_t place = begin; place < end; place += pass->lane) {
                 void *const line = line_at(panels, (place - begin) / pass->lane, row);
                 size_t const left = place < patches->depth ? patches->depth - place : 0;
@@ -267,6 +327,7 @@ static void fill_patches(pass_t const *pass, size_t begin, size_t end, uform_pan
                 else if (bf16) fill_line_bf16(patches->values, batch->pixels + offset, place, count, line);
                 else fill_line_f32(patches->values, batch->pixels + offset, place, count, line);
             }
+    }
 }
 
 // Turns images into tokens: what their patches show is added to where they are, a part of the numbers at a time.
@@ -275,13 +336,14 @@ static void embed_patches(pass_t const *pass) {
     uform_linear_t const *linear = &encoder->patches.linear;
     size_t const room =
         3 * encoder->sizes.heads * encoder->head_width / pass->gemm->depth_step * pass->gemm->depth_step;
-    place_patches(pass);
+    if (leads(pass)) place_patches(pass);
+    meet(pass);
     for (size_t begin = 0, end; begin < linear->depth; begin = end) {
         end = begin + room < linear->depth ? begin + room : linear->depth;
         fill_patches(pass, begin, end, pass->projections);
-        uform_gemm_call_t call = whole_product(pass, linear, numbered_from(pass, pass->projections, begin));
-        call.depth_begin = begin, call.depth_end = end;
-        add_product(pass, &call);
+        meet(pass);
+        add_product(pass, linear, begin, end, numbered_from(pass, pass->projections, begin));
+        meet(pass);
     }
 }
 
@@ -306,12 +368,13 @@ static void prepare_angles(pass_t const *pass) {
 static void rotate(pass_t const *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_patches_t const *patches = &encoder->patches;
+    share_t const heads = share_of(pass, 0, 2 * encoder->sizes.heads, 1); // keys stand behind the queries
     uform_rotate_call_t call = {
-        .panels = pass->projections,
-        .heads = 2 * encoder->sizes.heads, // keys stand behind the queries
+        .panels = panels_from(pass->projections, heads.begin * encoder->head_width / pass->lane),
+        .heads = heads.end - heads.begin,
         .head_width = encoder->head_width,
     };
-    for (size_t image = 0; image < pass->batch->text_count; ++image) {
+    for (size_t image = 0; image < pass->batch->text_count && call.heads; ++image) {
         size_t const begin = pass->batch->text_begins[image], first = begin * encoder->head_width / 2;
         call.cosines = is_usual(pass, image) ? patches->cosines : pass->cosines + first;
         call.sines = is_usual(pass, image) ? patches->sines : pass->sines + first;
@@ -319,66 +382,86 @@ static void rotate(pass_t const *pass) {
         call.rows = pass->batch->text_begins[image + 1] - begin;
         pass->kernels->rotate(&call);
     }
+    meet(pass);
 }
 
-// Attention of every text over its own tokens, or of its first ones if `query_count` says so.
+// Attention of every text over its own tokens, or of its first ones if `query_count` says so. Members share the heads of all
+// texts.
 static void attend_texts(pass_t const *pass, size_t query_count) {
-    size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
+    size_t const heads = pass->encoder->sizes.heads, head_panels = pass->encoder->head_width / pass->lane;
+    share_t const share = share_of(pass, 0, pass->batch->text_count * heads, 1);
     uform_attention_call_t call = {
-        .queries = pass->projections,
-        .keys = panels_from(pass->projections, heads_panels),
-        .values = panels_from(pass->projections, 2 * heads_panels),
-        .outputs = pass->attended,
-        .heads = pass->encoder->sizes.heads,
         .head_width = pass->encoder->head_width,
         .scale = pass->encoder->attention_scale,
-        .scratch = pass->scratch,
+        .scratch = pass->member->scratch,
         .causal = pass->encoder->architecture->causal,
         .query_count = query_count,
     };
-    for (size_t text = 0; text < pass->batch->text_count; ++text) {
+    for (size_t next = share.begin, end; next < share.end; next = end) {
+        size_t const text = next / heads, first = next % heads;
+        end = share.end < (text + 1) * heads ? share.end : (text + 1) * heads;
+        call.heads = end - next;
+        call.queries = panels_from(pass->projections, first * head_panels);
+        call.keys = panels_from(call.queries, heads * head_panels);
+        call.values = panels_from(call.keys, heads * head_panels);
+        call.outputs = panels_from(pass->attended, first * head_panels);
         call.row_begin = pass->batch->text_begins[text];
         call.length = pass->batch->text_begins[text + 1] - call.row_begin;
         if (call.length) pass->attention->attend(&call);
     }
+    meet(pass);
 }
 
 static void attend(pass_t const *pass, uform_layer_t const *layer) {
-    uform_gemm_call_t project = whole_product(pass, &layer->projections, pass->hidden);
-    project.outputs = pass->projections;
-    pass->gemm->multiply(&project);
+    project(pass, &layer->projections, pass->projections);
     if (is_rotated(pass->encoder)) rotate(pass);
     attend_texts(pass, 0);
-    uform_gemm_call_t output = whole_product(pass, &layer->attention_output, pass->attended);
-    add_product(pass, &output);
+    add_product(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
+    meet(pass);
 }
 
-// One chunk of an upward product.
-static void multiply_up(pass_t const *pass, uform_linear_t const *linear, size_t begin, size_t end,
-    uform_activation_t activation, uform_panels_t outputs) {
-    uform_gemm_call_t up = whole_product(pass, linear, pass->hidden);
-    up.column_begin = begin, up.column_end = end;
+// The member's columns of an upward product.
+static void multiply_up(pass_t const *pass, uform_linear_t const *linear, share_t share, uform_activation_t activation,
+    uform_panels_t outputs) {
+    uform_gemm_call_t up = shared_product(pass, linear, share, pass->hidden);
     up.activation = activation;
     up.outputs = outputs;
-    pass->gemm->multiply(&up);
+    multiply(pass, &up);
+}
+
+// Columns [begin, end) of the wide middle; a member's gates are of its own columns.
+static void widen(pass_t const *pass, uform_feed_forward_t const *layer, size_t begin, size_t end) {
+    share_t const share = share_of_columns(pass, begin, end);
+    uform_panels_t const inner = numbered_from(pass, pass->inner, begin);
+    uform_activation_t const activation = pass->encoder->activation;
+    if (!layer->gate.weights) {
+        multiply_up(pass, &layer->up, share, activation, inner);
+        return;
+    }
+    uform_panels_t const gates = numbered_from(pass, pass->gates, begin);
+    multiply_up(pass, &layer->up, share, uform_activation_identity_k, inner);
+    multiply_up(pass, &layer->gate, share, activation, gates);
+    uform_gate_call_t const call = {
+        .inner = panels_from(inner, share.begin / pass->lane),
+        .gates = panels_from(gates, share.begin / pass->lane),
+        .rows = pass->rows,
+        .width = share.end - share.begin,
+    };
+    if (call.width) pass->kernels->gate(&call);
 }
 
 static void feed_forward(pass_t const *pass, uform_feed_forward_t const *layer) {
-    size_t const chunk = chunk_columns(pass->encoder), width = pass->encoder->feed_forward_width;
-    bool const gated = layer->gate.weights != NULL;
-    uform_activation_t const activation = pass->encoder->activation;
-    for (size_t begin = 0; begin < width; begin += chunk) {
-        size_t const end = begin + chunk < width ? begin + chunk : width;
-        uform_panels_t const inner = numbered_from(pass, pass->inner, begin);
-        multiply_up(pass, &layer->up, begin, end, gated ? uform_activation_identity_k : activation, inner);
-        if (gated) {
-            multiply_up(pass, &layer->gate, begin, end, activation, numbered_from(pass, pass->gates, begin));
-            uform_gate_call_t const call = {pass->inner, pass->gates, pass->rows, end - begin};
-            pass->kernels->gate(&call);
+    size_t const width = pass->encoder->feed_forward_width, chunk = chunk_columns(pass->encoder);
+    size_t const stretch = stretch_columns(pass->encoder, pass->member->team->count);
+    for (size_t begin = 0, end; begin < width; begin = end) {
+        end = begin + stretch < width ? begin + stretch : width;
+        widen(pass, layer, begin, end);
+        meet(pass);
+        for (size_t part = begin, part_end; part < end; part = part_end) {
+            part_end = part + chunk < end ? part + chunk : end;
+            add_product(pass, &layer->down, part, part_end, numbered_from(pass, pass->inner, begin));
         }
-        uform_gemm_call_t down = whole_product(pass, &layer->down, inner);
-        down.depth_begin = begin, down.depth_end = end;
-        add_product(pass, &down);
+        meet(pass);
     }
 }
 
@@ -410,40 +493,49 @@ static void run_layers_norm_first(pass_t const *pass) {
     normalize(pass, &encoder->final_norm, NULL, false);
 }
 
-// Attention pooling: the tokens, normalised, are looked at once by the query that all images share.
-static void pool_by_attention(pass_t *pass) {
-    uform_encoder_t const *encoder = pass->encoder;
-    uform_attention_head_t const *head = &encoder->head;
-    size_t const heads_panels = encoder->sizes.heads * encoder->head_width / pass->lane;
-    size_t const texts = pass->batch->text_count;
-    uform_gemm_call_t project = whole_product(pass, &head->projections, pass->hidden);
-    project.outputs = panels_from(pass->projections, heads_panels);
-    pass->gemm->multiply(&project);
-    for (size_t text = 0; text < texts; ++text)
+// The query that all images share takes the place of each one's first token's.
+static void place_query(pass_t const *pass) {
+    size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
+    for (size_t text = 0; text < pass->batch->text_count; ++text)
         for (size_t panel = 0; panel < heads_panels; ++panel)
             memcpy(line_at(pass->projections, panel, pass->batch->text_begins[text]),
-                (char const *)head->query + panel * 64, 64);
-    attend_texts(pass, 1);
-    // From here on a row is a text.
-    for (size_t text = 0; text < texts; ++text) {
+                (char const *)pass->encoder->head.query + panel * 64, 64);
+}
+
+// From here on a row is a text.
+static void keep_first_rows(pass_t const *pass) {
+    size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
+    for (size_t text = 0; text < pass->batch->text_count; ++text) {
         for (size_t panel = 0; panel < heads_panels; ++panel)
             memcpy(line_at(pass->projections, panel, text),
                 line_at(pass->attended, panel, pass->batch->text_begins[text]), 64);
-        set_residual(pass, text, 1, head->output.bias);
+        set_residual(pass, text, 1, pass->encoder->head.output.bias);
     }
-    pass->rows = texts;
-    uform_gemm_call_t output = whole_product(pass, &head->output, pass->projections);
-    add_product(pass, &output);
+}
+
+// Attention pooling: the tokens, normalised, are looked at once by one query.
+static void pool_by_attention(pass_t *pass) {
+    uform_attention_head_t const *head = &pass->encoder->head;
+    size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
+    project(pass, &head->projections, panels_from(pass->projections, heads_panels));
+    if (leads(pass)) place_query(pass);
+    meet(pass);
+    attend_texts(pass, 1);
+    if (leads(pass)) keep_first_rows(pass);
+    meet(pass);
+    pass->rows = pass->batch->text_count;
+    add_product(pass, &head->output, 0, head->output.depth, pass->projections);
+    meet(pass);
     normalize(pass, &head->norm, head->feed_forward.down.bias, true);
     feed_forward(pass, &head->feed_forward);
 }
 
-uform_panels_t uform_encoder_run_(
-    uform_encoder_t const *encoder, uform_kernels_t const *kernels, uform_batch_t const *batch, void *scratch) {
-    pass_t pass = begin_pass(encoder, kernels, batch, scratch);
+uform_panels_t uform_encoder_run_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,
+    uform_batch_t const *batch, uform_member_t const *member, void *scratch) {
+    pass_t pass = begin_pass(encoder, kernels, batch, member, scratch);
     if (encoder->architecture->patches) embed_patches(&pass);
     else look_up(&pass);
-    if (is_rotated(encoder)) prepare_angles(&pass);
+    if (is_rotated(encoder) && leads(&pass)) prepare_angles(&pass);
     if (encoder->architecture->norm_first) run_layers_norm_first(&pass);
     else run_layers_norm_last(&pass);
     if (encoder->has_head) pool_by_attention(&pass);

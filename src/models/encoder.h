@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "executor/team.h"
 #include "kernels/kernels.h"
 #include "models/directory.h"
 #include "models/packing.h"
@@ -97,13 +98,22 @@ uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tow
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder);
 void uform_encoder_free_(uform_encoder_t *encoder);
 
-/// Scratch for batches of up to `rows` rows whose longest text has `longest` tokens.
-size_t uform_encoder_scratch_bytes_(
-    uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t rows, size_t longest);
+/// One thread of those that run a batch together.
+typedef struct uform_member_t {
+    uform_team_t *team;
+    size_t index;  ///< below the team's count; the first one does what isn't worth dividing
+    void *scratch; ///< `uform_encoder_member_bytes_`, aligned to 64 bytes, its own
+} uform_member_t;
 
-/// Runs a batch; the last hidden state, [row_count, width] f32, or with a head one row a text, lies in the scratch afterwards.
-/// Neither allocates nor fails.
-uform_panels_t uform_encoder_run_(
-    uform_encoder_t const *encoder, uform_kernels_t const *kernels, uform_batch_t const *batch, void *scratch);
+/// Scratch that the members of a team share, for batches of up to `rows` rows.
+size_t uform_encoder_scratch_bytes_(uform_encoder_t const *encoder, size_t rows, size_t members);
+
+/// A member's own scratch, for batches whose longest text has up to `longest` tokens.
+size_t uform_encoder_member_bytes_(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest);
+
+/// Runs a batch, each member of a team its share; the last hidden state, [row_count, width] f32, or with a head one row a text,
+/// lies in the shared scratch afterwards. Its bits do not depend on the team. Neither allocates nor fails.
+uform_panels_t uform_encoder_run_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,
+    uform_batch_t const *batch, uform_member_t const *member, void *scratch);
 
 #endif
