@@ -115,11 +115,14 @@ def pictures(measured):
     return parts + [f"Left out: {name} ({reason})." for name, reason in measured["skipped"].items()]
 
 
+def described(machine):
+    return f"{machine['processor']} ({machine['cores']} cores, Linux {machine['kernel']})"
+
+
 def markdown(results):
-    machine = results["machine"]
     parts = [
         "# Results",
-        f"Measured on {results['date']} on {machine['processor']} ({machine['cores']} cores, Linux {machine['kernel']}) with\n\n"
+        f"Measured on {results['date']} on {described(results['machine'])} with\n\n"
         f"    {results['command']}",
         f"Medians of {results['repeats']} rounds in which the engines took turns; the machine is shared, so figures of different days don't "
         "compare, and ratios say more than rates. Every engine gets texts and gives unit vectors: tokenizing, pooling and normalising "
@@ -140,9 +143,9 @@ def markdown(results):
                   table(["engine", "version", "to the first vector", "peak memory"],
                         [[name, engine["version"], seconds(engine["load_seconds"]), megabytes(engine["peak_bytes"])]
                          for name, engine in results["engines"].items()])]
-    if "more" in results:
-        more = results["more"]
-        parts += [f"# The same on other texts\n\nMeasured on {more['date']} with\n\n    {more['command']}"] + scenario_parts(more["scenarios"])
+    for run in results.get("more", []):
+        parts += [f"# On other texts or machines\n\nMeasured on {run['date']} on {described(run['machine'])} with\n\n    {run['command']}"]
+        parts += scenario_parts(run["scenarios"])
     if "pictures" in results:
         parts += pictures(results["pictures"])
     if "executors" in results:

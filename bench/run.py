@@ -5,6 +5,7 @@ and the README's picture.
     bench/run.py                        everything; makes a virtual environment in build/bench on first use (several gigabytes)
     bench/run.py --venv DIR             uses an environment that has the packages of bench/requirements.txt already
     bench/run.py --natural FILE ...     measures texts of your own, one a line, in place of those made of examples/passages.txt
+    bench/run.py --beside ...           adds its tables behind those of results.json, for other texts or another machine
 
 Shared machines change their speed from minute to minute, so only what ran side by side is compared. Every engine is a process that
 stays loaded; they take turns in rounds: limit, UForm, peer, UForm, next peer, ..., limit. Figures are medians over all runs; a ratio
@@ -39,6 +40,7 @@ SCENARIOS = [
     {"name": "fixed128", "corpus": "fixed128", "title": "128-token texts", "take": 64, "batch": 32, "threads": 1},
     {"name": "fixed16", "corpus": "fixed16", "title": "16 tokens, one at a time", "take": 96, "batch": 1, "threads": 1},
     {"name": "natural2", "corpus": "natural", "title": "Natural texts, two threads", "take": 200, "batch": 32, "threads": 2},
+    {"name": "fixed16two", "corpus": "fixed16", "title": "16 tokens, one at a time, two threads", "take": 96, "batch": 1, "threads": 2},
 ]
 RUN_SECONDS = 0.5
 LIMIT_SECONDS = 0.5
@@ -260,7 +262,7 @@ def arguments():
     parser.add_argument("--natural", help="texts of natural lengths, one a line")
     parser.add_argument("--fixed128", help="texts of 128 tokens")
     parser.add_argument("--fixed16", help="texts of 16 tokens")
-    parser.add_argument("--more", help="results.json of a run on other texts, whose tables are to follow this run's")
+    parser.add_argument("--beside", action="store_true", help="keep what results.json holds, and add this run's tables to it")
     parser.add_argument("--repeats", type=int, default=5, help="rounds a scenario")
     parser.add_argument("--limit", type=int, help="texts a scenario, taken evenly from its file")
     parser.add_argument("--peers", default=",".join(PEERS), help="comma-separated; the first reference is " + REFERENCE)
@@ -277,6 +279,8 @@ def command_line(options):
     for name in ("natural", "fixed128", "fixed16"):
         if getattr(options, name):
             words += ["--" + name, os.path.basename(getattr(options, name))]
+    if options.scenarios != ",".join(scenario["name"] for scenario in SCENARIOS):
+        words += ["--scenarios", options.scenarios]
     if options.repeats != 5:
         words += ["--repeats", str(options.repeats)]
     if options.limit:
@@ -311,11 +315,14 @@ def main():
         for worker in workers.values():
             worker.close()
     measure_loads(options, results)
-    if options.more:
-        with open(options.more, encoding="utf-8") as file:
-            other = json.load(file)
-        results["more"] = {name: other[name] for name in ("date", "command", "scenarios")}
-    with open(os.path.join(options.output, "results.json"), "w", encoding="utf-8") as file:
+    path = os.path.join(options.output, "results.json")
+    if options.beside:
+        with open(path, encoding="utf-8") as file:
+            first = json.load(file)
+        run = {name: results[name] for name in ("date", "command", "machine", "repeats", "scenarios")}
+        first.setdefault("more", []).append(run)
+        results = first
+    with open(path, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=1)
         file.write("\n")
     report.write(results, options.output, options.picture)
