@@ -113,9 +113,11 @@ typedef struct uform_model_description_t {
     size_t prompt_count;
     char default_prompt[64]; ///< the default prompt's name; empty without one
     size_t weights_bytes;    ///< memory the packed weights take
-    double flops_per_token;  ///< multiplications and additions of the matrices a token passes, attention excluded
-    bool encodes_texts;      ///< the directory has all that `uform_encode_texts` needs
-    bool encodes_images;     ///< likewise of `uform_encode_images`
+    double
+        flops_per_token; ///< multiplications and additions of the matrices a token passes, attention excluded, and what
+                         ///< is left out of the last layer where the pooling takes one token alone
+    bool encodes_texts;  ///< the directory has all that `uform_encode_texts` needs
+    bool encodes_images; ///< likewise of `uform_encode_images`
     size_t image_height, image_width; ///< of the pixel tensor; zero where they depend on the image
     size_t patch_size;                ///< side of a square patch, in pixels
     size_t image_tokens;              ///< patches and the tokens before them; zero where they depend on the image

@@ -174,6 +174,7 @@ uform_status_t uform_call_plan_(
     if (!status) status = plan_pooling(tower, options.pooling, plan);
     if (!status) status = plan_outputs(model, tower, &options, plan);
     if (!status) status = images ? plan_images(&options, plan) : plan_texts(model, &options, plan);
+    if (!status && !plan->skipped_tokens) plan->pooled = uform_pooled_rows_(plan->pooling, plan->pooling_count);
     return status;
 }
 

@@ -23,6 +23,7 @@ typedef struct uform_call_plan_t {
     size_t pooled_width;   ///< width x pooling_count
     size_t dense_count;    ///< layers behind the pooling: a pooler is left out where pooling is another
     size_t skipped_tokens; ///< of a prompt that takes no part in the pooling
+    uform_pooled_rows_t pooled;
     uform_tokenize_options_t tokenize;
     uform_decode_options_t decode;
 } uform_call_plan_t;

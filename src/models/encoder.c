@@ -18,6 +18,8 @@
  *  multiplications, heads of texts, rows of what is left - and meets the others behind it. There is one stretch then,
  *  the whole layer, so that they meet twice in it. Shares never change the order in which an element is summed: `down` goes
  *  by the same chunks of depth whoever computes it.
+ *
+ *  Where the pooling takes a single token, the last layer computes keys and values of all of them and the rest of that one.
  */
 #include "models/encoder.h"
 
@@ -34,7 +36,7 @@ typedef struct pass_t {
     uform_gemm_t const *gemm;
     uform_attention_t const *attention;
     uform_rows_t const *kernels;
-    size_t rows;     // that are passed on: one a text behind attention pooling
+    size_t rows;     // that are passed on: one a text once no others count
     size_t capacity; // rows a panel has room for
     size_t lane;     // elements of the scalar in a line
     uform_panels_t residual, hidden, projections, attended, inner, gates;
@@ -225,9 +227,10 @@ static void multiply(pass_t const *pass, uform_gemm_call_t const *call) {
     if (call->column_begin < call->column_end) pass->gemm->multiply(call);
 }
 
-static void project(pass_t const *pass, uform_linear_t const *linear, uform_panels_t outputs) {
-    share_t const share = share_of_columns(pass, 0, linear->columns);
-    uform_gemm_call_t call = shared_product(pass, linear, share, pass->hidden);
+// Columns [begin, end) of a product with the hidden state.
+static void project(
+    pass_t const *pass, uform_linear_t const *linear, size_t begin, size_t end, uform_panels_t outputs) {
+    uform_gemm_call_t call = shared_product(pass, linear, share_of_columns(pass, begin, end), pass->hidden);
     call.outputs = outputs;
     multiply(pass, &call);
     meet(pass);
@@ -364,38 +367,47 @@ static void prepare_angles(pass_t const *pass) {
     }
 }
 
-// Rotates queries and keys by their patches' places.
-static void rotate(pass_t const *pass) {
+// The row of a text that counts in the end.
+static size_t pooled_row(pass_t const *pass, size_t text) {
+    size_t const *begins = pass->batch->text_begins + text;
+    return pass->batch->pooled == uform_pooled_rows_last_k ? begins[1] - 1 : begins[0];
+}
+
+// Rotates heads [begin, end) of the queries, with the keys behind them, by their patches' places. With `pooled`, each image's
+// first row alone is there, with what belongs to the one that counts.
+static void rotate(pass_t const *pass, size_t head_begin, size_t head_end, bool pooled) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_patches_t const *patches = &encoder->patches;
-    share_t const heads = share_of(pass, 0, 2 * encoder->sizes.heads, 1); // keys stand behind the queries
+    share_t const heads = share_of(pass, head_begin, head_end, 1);
+    size_t const half = encoder->head_width / 2;
     uform_rotate_call_t call = {
         .panels = panels_from(pass->projections, heads.begin * encoder->head_width / pass->lane),
         .heads = heads.end - heads.begin,
         .head_width = encoder->head_width,
     };
     for (size_t image = 0; image < pass->batch->text_count && call.heads; ++image) {
-        size_t const begin = pass->batch->text_begins[image], first = begin * encoder->head_width / 2;
-        call.cosines = is_usual(pass, image) ? patches->cosines : pass->cosines + first;
-        call.sines = is_usual(pass, image) ? patches->sines : pass->sines + first;
+        size_t const begin = pass->batch->text_begins[image], skip = pooled ? pooled_row(pass, image) - begin : 0;
+        bool const usual = is_usual(pass, image);
+        call.cosines = (usual ? patches->cosines : pass->cosines + begin * half) + skip * half;
+        call.sines = (usual ? patches->sines : pass->sines + begin * half) + skip * half;
         call.row_begin = begin;
-        call.rows = pass->batch->text_begins[image + 1] - begin;
+        call.rows = pooled ? 1 : pass->batch->text_begins[image + 1] - begin;
         pass->kernels->rotate(&call);
     }
     meet(pass);
 }
 
-// Attention of every text over its own tokens, or of its first ones if `query_count` says so. Members share the heads of all
-// texts.
-static void attend_texts(pass_t const *pass, size_t query_count) {
+// Attention of every text over its own tokens; of one that stands in its first row's place and sees all of them, if `pooled`.
+// Members share the heads of all texts.
+static void attend_texts(pass_t const *pass, bool pooled) {
     size_t const heads = pass->encoder->sizes.heads, head_panels = pass->encoder->head_width / pass->lane;
     share_t const share = share_of(pass, 0, pass->batch->text_count * heads, 1);
     uform_attention_call_t call = {
         .head_width = pass->encoder->head_width,
         .scale = pass->encoder->attention_scale,
         .scratch = pass->member->scratch,
-        .causal = pass->encoder->architecture->causal,
-        .query_count = query_count,
+        .causal = pass->encoder->architecture->causal && !(pooled && pass->batch->pooled == uform_pooled_rows_last_k),
+        .query_count = pooled ? 1 : 0,
     };
     for (size_t next = share.begin, end; next < share.end; next = end) {
         size_t const text = next / heads, first = next % heads;
@@ -413,11 +425,61 @@ static void attend_texts(pass_t const *pass, size_t query_count) {
 }
 
 static void attend(pass_t const *pass, uform_layer_t const *layer) {
-    project(pass, &layer->projections, pass->projections);
-    if (is_rotated(pass->encoder)) rotate(pass);
-    attend_texts(pass, 0);
+    project(pass, &layer->projections, 0, layer->projections.columns, pass->projections);
+    if (is_rotated(pass->encoder)) rotate(pass, 0, 2 * pass->encoder->sizes.heads, false);
+    attend_texts(pass, false);
     add_product(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
     meet(pass);
+}
+
+// Brings the row of each text that counts, or its first one, to the row that is the text's number, which is never behind it.
+static void gather_rows(pass_t const *pass, uform_panels_t panels, size_t count, bool first) {
+    share_t const share = share_of(pass, 0, count, 1);
+    for (size_t panel = share.begin; panel < share.end; ++panel)
+        for (size_t text = 0; text < pass->batch->text_count; ++text) {
+            size_t const row = first ? pass->batch->text_begins[text] : pooled_row(pass, text);
+            memmove(line_at(panels, panel, text), line_at(panels, panel, row), 64);
+        }
+    meet(pass);
+}
+
+// Brings queries, a row a text, to where the texts' first ones belong.
+static void place_queries(pass_t const *pass, uform_panels_t queries, size_t count) {
+    share_t const share = share_of(pass, 0, count, 1);
+    for (size_t panel = share.begin; panel < share.end; ++panel)
+        for (size_t text = 0; text < pass->batch->text_count; ++text)
+            memcpy(
+                line_at(pass->projections, panel, pass->batch->text_begins[text]), line_at(queries, panel, text), 64);
+    meet(pass);
+}
+
+// The last layer's attention where one row a text counts: keys and values of all rows, queries of those. From here on a row is
+// a text.
+static void attend_pooled(pass_t *pass, uform_layer_t const *layer) {
+    uform_encoder_t const *encoder = pass->encoder;
+    size_t const heads = encoder->sizes.heads, queries = heads * encoder->head_width, panels = queries / pass->lane;
+    project(pass, &layer->projections, queries, layer->projections.columns, pass->projections);
+    gather_rows(pass, pass->hidden, encoder->width / pass->lane, false);
+    gather_rows(pass, pass->residual, encoder->width / 16, false);
+    pass->rows = pass->batch->text_count;
+    project(pass, &layer->projections, 0, queries, pass->attended);
+    place_queries(pass, pass->attended, panels);
+    if (is_rotated(encoder)) {
+        rotate(pass, 0, heads, true);
+        rotate(pass, heads, 2 * heads, false);
+    }
+    attend_texts(pass, true);
+    gather_rows(pass, pass->attended, panels, true);
+    add_product(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
+    meet(pass);
+}
+
+// Layer `i`'s attention.
+static void attend_at(pass_t *pass, size_t i) {
+    bool const last = i + 1 == pass->encoder->sizes.layers;
+    bool const pooled = last && !pass->encoder->has_head && pass->batch->pooled != uform_pooled_rows_all_k;
+    if (pooled) attend_pooled(pass, &pass->encoder->layers[i]);
+    else attend(pass, &pass->encoder->layers[i]);
 }
 
 // The member's columns of an upward product.
@@ -466,13 +528,13 @@ static void feed_forward(pass_t const *pass, uform_feed_forward_t const *layer) 
 }
 
 // Norms behind the sums: each takes the residual's place.
-static void run_layers_norm_last(pass_t const *pass) {
+static void run_layers_norm_last(pass_t *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     size_t const layers = encoder->sizes.layers;
     normalize(pass, &encoder->embedding_norm, layers ? encoder->layers[0].attention_output.bias : NULL, false);
     for (size_t i = 0; i < layers; ++i) {
         uform_layer_t const *layer = &encoder->layers[i];
-        attend(pass, layer);
+        attend_at(pass, i);
         normalize(pass, &layer->attention_norm, layer->feed_forward.down.bias, false);
         feed_forward(pass, &layer->feed_forward);
         normalize(pass, &layer->feed_forward_norm, i + 1 < layers ? layer[1].attention_output.bias : NULL, false);
@@ -480,13 +542,13 @@ static void run_layers_norm_last(pass_t const *pass) {
 }
 
 // Norms before the branches: the residual itself is normalised at the end only.
-static void run_layers_norm_first(pass_t const *pass) {
+static void run_layers_norm_first(pass_t *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     if (encoder->embedding_norm.gain) normalize(pass, &encoder->embedding_norm, NULL, false);
     for (size_t i = 0; i < encoder->sizes.layers; ++i) {
         uform_layer_t const *layer = &encoder->layers[i];
         normalize(pass, &layer->attention_norm, layer->attention_output.bias, true);
-        attend(pass, layer);
+        attend_at(pass, i);
         normalize(pass, &layer->feed_forward_norm, layer->feed_forward.down.bias, true);
         feed_forward(pass, &layer->feed_forward);
     }
@@ -502,32 +564,26 @@ static void place_query(pass_t const *pass) {
                 (char const *)pass->encoder->head.query + panel * 64, 64);
 }
 
-// From here on a row is a text.
-static void keep_first_rows(pass_t const *pass) {
-    size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
-    for (size_t text = 0; text < pass->batch->text_count; ++text) {
-        for (size_t panel = 0; panel < heads_panels; ++panel)
-            memcpy(line_at(pass->projections, panel, text),
-                line_at(pass->attended, panel, pass->batch->text_begins[text]), 64);
-        set_residual(pass, text, 1, pass->encoder->head.output.bias);
-    }
-}
-
 // Attention pooling: the tokens, normalised, are looked at once by one query.
 static void pool_by_attention(pass_t *pass) {
     uform_attention_head_t const *head = &pass->encoder->head;
     size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
-    project(pass, &head->projections, panels_from(pass->projections, heads_panels));
+    project(pass, &head->projections, 0, head->projections.columns, panels_from(pass->projections, heads_panels));
     if (leads(pass)) place_query(pass);
     meet(pass);
-    attend_texts(pass, 1);
-    if (leads(pass)) keep_first_rows(pass);
+    attend_texts(pass, true);
+    gather_rows(pass, pass->attended, heads_panels, true);
+    pass->rows = pass->batch->text_count; // from here on a row is a text
+    for (size_t text = 0; text < pass->rows && leads(pass); ++text) set_residual(pass, text, 1, head->output.bias);
     meet(pass);
-    pass->rows = pass->batch->text_count;
-    add_product(pass, &head->output, 0, head->output.depth, pass->projections);
+    add_product(pass, &head->output, 0, head->output.depth, pass->attended);
     meet(pass);
     normalize(pass, &head->norm, head->feed_forward.down.bias, true);
     feed_forward(pass, &head->feed_forward);
+}
+
+bool uform_encoder_ends_in_texts_(uform_encoder_t const *encoder, uform_pooled_rows_t pooled) {
+    return encoder->has_head || (encoder->sizes.layers && pooled != uform_pooled_rows_all_k);
 }
 
 uform_panels_t uform_encoder_run_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,

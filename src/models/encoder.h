@@ -12,6 +12,7 @@
 #include "kernels/kernels.h"
 #include "models/directory.h"
 #include "models/packing.h"
+#include "models/pooling.h"
 
 /// Gain and shift of a layer normalisation, [width] padded with zeros.
 typedef struct uform_norm_t {
@@ -79,7 +80,7 @@ typedef struct uform_encoder_t {
     uform_layer_t *layers;       ///< [sizes.layers]
     uform_norm_t final_norm;
     uform_attention_head_t head;
-    bool has_head; ///< the pass ends in one row a text
+    bool has_head;
 } uform_encoder_t;
 
 /// Texts, or images, one behind the other, none padded.
@@ -91,12 +92,16 @@ typedef struct uform_batch_t {
     size_t row_count;
     size_t *text_begins; ///< [text_count + 1] first rows
     size_t text_count;
+    uform_pooled_rows_t pooled; ///< rows that count in the end; the last layer computes no others. Ignored with a head
 } uform_batch_t;
 
 /// Reads and packs a tower's weights for one multiplication's format into `memory`, which outlives the encoder.
 uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tower_t const *tower,
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder);
 void uform_encoder_free_(uform_encoder_t *encoder);
+
+/// Whether the pass ends in one row a text, instead of one a token.
+bool uform_encoder_ends_in_texts_(uform_encoder_t const *encoder, uform_pooled_rows_t pooled);
 
 /// One thread of those that run a batch together.
 typedef struct uform_member_t {
@@ -111,7 +116,7 @@ size_t uform_encoder_scratch_bytes_(uform_encoder_t const *encoder, size_t rows,
 /// A member's own scratch, for batches whose longest text has up to `longest` tokens.
 size_t uform_encoder_member_bytes_(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest);
 
-/// Runs a batch, each member of a team its share; the last hidden state, [row_count, width] f32, or with a head one row a text,
+/// Runs a batch, each member of a team its share; the last hidden state, [row_count, width] f32, or one row a text,
 /// lies in the shared scratch afterwards. Its bits do not depend on the team. Neither allocates nor fails.
 uform_panels_t uform_encoder_run_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,
     uform_batch_t const *batch, uform_member_t const *member, void *scratch);

@@ -195,9 +195,22 @@ void uform_model_free(uform_model_t model) {
     uform_free_(model);
 }
 
-static double flops_per_token(uform_architecture_sizes_t const *sizes) {
+static double flops_of_layer(uform_architecture_sizes_t const *sizes) {
     double const width = (double)sizes->width, inner = (double)sizes->feed_forward_width;
-    return 2.0 * (double)sizes->layers * (4.0 * width * width + (sizes->gated ? 3.0 : 2.0) * width * inner);
+    return 2.0 * (4.0 * width * width + (sizes->gated ? 3.0 : 2.0) * width * inner);
+}
+
+// What a pooling of one token spares the others: the last layer but for keys and values.
+static double flops_spared(uform_tower_t const *tower) {
+    uform_architecture_sizes_t const *sizes = &tower->sizes;
+    bool const spares = sizes->layers && !sizes->attention_head &&
+                        uform_pooled_rows_(tower->pooling, tower->pooling_count) != uform_pooled_rows_all_k;
+    return spares ? flops_of_layer(sizes) - 4.0 * (double)sizes->width * (double)sizes->width : 0;
+}
+
+// Of tokens that are not the one, which are nearly all.
+static double flops_per_token(uform_tower_t const *tower) {
+    return (double)tower->sizes.layers * flops_of_layer(&tower->sizes) - flops_spared(tower);
 }
 
 // Attention is left out, as it is for texts.
@@ -207,7 +220,7 @@ static double flops_per_image(uform_tower_t const *tower, uform_encoder_t const 
     uform_patches_t const *patches = &encoder->patches;
     double const cells = (double)(patches->usual_grid.height * patches->usual_grid.width);
     double const tokens = cells + (double)patches->prefix_count;
-    double flops = tokens * flops_per_token(sizes) + 2.0 * cells * width * (double)patches->depth;
+    double flops = tokens * flops_per_token(tower) + flops_spared(tower) + 2.0 * cells * width * (double)patches->depth;
     if (encoder->has_head) flops += 2.0 * (2.0 * tokens * width * width + width * width + 2.0 * width * inner);
     return cells > 0 ? flops : 0;
 }
@@ -218,7 +231,7 @@ static void describe_texts(uform_model_t model, uform_model_description_t *descr
     description->encodes_texts = true;
     description->vocabulary_count = sizes->vocabulary_count;
     description->max_tokens = directory->max_tokens;
-    description->flops_per_token = flops_per_token(sizes);
+    description->flops_per_token = flops_per_token(&directory->text);
 }
 
 static void describe_images(uform_model_t model, uform_model_description_t *description) {

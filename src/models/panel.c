@@ -40,7 +40,7 @@ static size_t source_bytes(uform_encode_call_t const *call, size_t rows) {
 
 static void lay_out_sources(uform_encode_call_t const *call, char *memory, size_t rows, uform_batch_t *batch) {
     size_t const row_bytes = aligned(rows * sizeof(uint32_t));
-    *batch = (uform_batch_t){0};
+    *batch = (uform_batch_t){.pooled = call->plan.pooled};
     if (call->modality == uform_modality_texts_k) {
         batch->ids = (uint32_t *)memory;
         batch->position_ids = (uint32_t *)(memory + row_bytes);
@@ -155,7 +155,7 @@ static uform_panels_t run_dense(uform_panel_t *panel, uform_member_t const *memb
 static void pool_items(uform_panel_t *panel, uform_panels_t hidden) {
     uform_call_plan_t const *plan = &panel->call->plan;
     size_t const width = panel->call->tower->sizes.width, padded = uform_padded_width_(plan->pooled_width);
-    bool const one_row = panel->call->tower_packing->encoder.has_head;
+    bool const one_row = uform_encoder_ends_in_texts_(&panel->call->tower_packing->encoder, plan->pooled);
     for (size_t text = 0; text < panel->batch.text_count; ++text) {
         float *vector = panel->pooled + text * padded;
         size_t const begin = one_row ? text : panel->batch.text_begins[text];

@@ -40,6 +40,13 @@ static void pool_max(uform_panels_t hidden, size_t begin, size_t end, size_t pan
     }
 }
 
+uform_pooled_rows_t uform_pooled_rows_(uform_pooling_t const *modes, size_t count) {
+    if (count != 1) return uform_pooled_rows_all_k;
+    return modes[0] == uform_pooling_cls_k         ? uform_pooled_rows_first_k
+           : modes[0] == uform_pooling_lasttoken_k ? uform_pooled_rows_last_k
+                                                   : uform_pooled_rows_all_k;
+}
+
 void uform_pool_(
     uform_panels_t hidden, size_t begin, size_t end, size_t skip, size_t width, uform_pooling_t mode, float *vector) {
     size_t const length = end - begin;

@@ -11,6 +11,16 @@
 #include "kernels/kernels.h"
 #include "uform/model.h"
 
+/// Which of a text's rows a pooling looks at.
+typedef enum uform_pooled_rows_t {
+    uform_pooled_rows_all_k,
+    uform_pooled_rows_first_k,
+    uform_pooled_rows_last_k
+} uform_pooled_rows_t;
+
+/// The same for several modes, that skip no tokens.
+uform_pooled_rows_t uform_pooled_rows_(uform_pooling_t const *modes, size_t count);
+
 /// Pools rows [begin, end) of the last hidden state, [rows, width] f32 panels, into `vector`, [width]. The first `skip`
 /// rows are a prompt that takes no part. `mode` is a single one.
 void uform_pool_(

@@ -98,8 +98,8 @@ static void *run_member(void *argument) {
     return NULL;
 }
 
-// Runs the batch by a team and copies the rows that come out, [rows, width].
-static void run_team(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t members, float *rows) {
+// Runs the batch by a team and copies the rows that come out, [rows, width]; gives their number.
+static size_t run_team(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t members, float *rows) {
     size_t const own_bytes = uform_encoder_member_bytes_(encoder, kernels, row_limit_k);
     size_t const bytes = uform_encoder_scratch_bytes_(encoder, batch.batch.row_count, members);
     char *memory = uform_allocate_aligned_(bytes + members * own_bytes);
@@ -113,12 +113,31 @@ static void run_team(uform_encoder_t const *encoder, uform_kernels_t const *kern
     for (size_t i = 1; i < members; ++i) assert_int_equal(pthread_create(&threads[i], NULL, run_member, &runs[i]), 0);
     run_member(&runs[0]);
     for (size_t i = 1; i < members; ++i) pthread_join(threads[i], NULL);
-    size_t const count = encoder->has_head ? batch.batch.text_count : batch.batch.row_count;
+    bool const texts = uform_encoder_ends_in_texts_(encoder, batch.batch.pooled);
+    size_t const count = texts ? batch.batch.text_count : batch.batch.row_count;
     for (size_t row = 0; row < count; ++row)
         for (size_t column = 0; column < encoder->width; column += 16)
             memcpy(rows + row * encoder->width + column,
                 (char *)runs[0].result.data + column / 16 * runs[0].result.stride_bytes + row * 64, 64);
     uform_free_(memory);
+    return count;
+}
+
+// The rows that a pooling of one token looks at, without the others' last layer: the same bits.
+static void check_pooled(char const *name, uform_encoder_t const *encoder, uform_kernels_t const *kernels,
+    float const *all, uform_pooled_rows_t pooled) {
+    static float rows[item_count_k * 128];
+    for (size_t members = 1; members <= 3; members += 2) {
+        batch.batch.pooled = pooled;
+        assert_int_equal(run_team(encoder, kernels, members, rows), item_count_k);
+        batch.batch.pooled = uform_pooled_rows_all_k;
+        for (size_t item = 0; item < item_count_k; ++item) {
+            size_t const row = pooled == uform_pooled_rows_first_k ? batch.begins[item] : batch.begins[item + 1] - 1;
+            if (memcmp(rows + item * encoder->width, all + row * encoder->width, encoder->width * sizeof(float)))
+                fail_msg("%s: item %zu differs where %s rows count", name, item,
+                    pooled == uform_pooled_rows_first_k ? "first" : "last");
+        }
+    }
 }
 
 static void check_encoder(char const *name, uform_model_t model, uform_encoder_t const *encoder) {
@@ -133,6 +152,9 @@ static void check_encoder(char const *name, uform_model_t model, uform_encoder_t
         run_team(encoder, kernels, members, together);
         if (memcmp(alone, together, sizeof alone)) fail_msg("%s: %zu members differ from one", name, members);
     }
+    if (encoder->has_head) return;
+    check_pooled(name, encoder, kernels, alone, uform_pooled_rows_first_k);
+    check_pooled(name, encoder, kernels, alone, uform_pooled_rows_last_k);
 }
 
 static void test_towers(void **state) {
