@@ -16,9 +16,10 @@ import pathlib
 import shutil
 
 import torch
+import transformers
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
 MODELS, EXPECTED = GOLDEN / "models", GOLDEN / "expected"
@@ -397,12 +398,95 @@ def make_layouts():
     yield new.link("model.safetensors")
 
 
+CORPUS = ["the quick brown fox jumps over the lazy dog", "people search a text with a query or a passage", "naïve café, 42 euros!"]
+
+
+def make_bytes_tokenizer():
+    """Byte-level BPE as RoBERTa's."""
+    specials = ["<s>", "<pad>", "</s>", "<unk>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(CORPUS, trainers.BpeTrainer(
+        vocab_size=360, special_tokens=specials, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0))
+    return tokenizer
+
+
+def make_pieces_tokenizer(specials):
+    """Unigram as XLM-RoBERTa's and CamemBERT's, without the map of characters."""
+    pieces = [(token, 0.0) for token in specials] + [("\u2581", -4.0)]
+    words = sorted(set(" ".join(CORPUS).split()))
+    pieces += [("\u2581" + word, -6.0 - i / 10) for i, word in enumerate(words)]
+    pieces += [(letter, -8.0 - i / 100) for i, letter in enumerate(sorted(set("".join(words)) | set(map(chr, range(33, 127)))))]
+    tokenizer = Tokenizer(models.Unigram(pieces, unk_id=specials.index("<unk>"), byte_fallback=False))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(replacement="\u2581", prepend_scheme="always")])
+    tokenizer.add_special_tokens([token for token in specials if not token.endswith("NOTUSED")] + [AddedToken("<mask>", lstrip=True)])
+    ends = [(token, specials.index(token)) for token in ("<s>", "</s>")]
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> </s> $B </s>", special_tokens=ends)
+    return tokenizer
+
+
+def random_weights(model, seed=11):
+    """Weights large enough for every part to show: norms near one, tables and biases wide."""
+    generator = torch.Generator().manual_seed(seed)
+    weights = {}
+    for name, tensor in model.state_dict().items():
+        if not tensor.is_floating_point() or ".pooler." in "." + name:
+            continue
+        noise = torch.randn(tensor.shape, generator=generator)
+        norm = "norm" in name.lower() and name.endswith("weight")
+        scale = 0.2 if norm else 0.3 if tensor.dim() == 1 else 0.7 if "embeddings" in name else 1.2 / math.sqrt(tensor.shape[-1])
+        weights[name] = ((1 if norm else 0) + noise * scale).contiguous()
+    return weights
+
+
+def make_families():
+    """What other families do differently: names, positions, token types, tokenizers."""
+    sizes = {"hidden_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 72}
+    short = {"dim": 40, "n_layers": 2, "n_heads": 2, "hidden_dim": 72}
+    xlm = make_pieces_tokenizer(["<s>", "<pad>", "</s>", "<unk>"])
+    camembert = make_pieces_tokenizer(["<s>NOTUSED", "<pad>", "</s>NOTUSED", "<unk>", "<unk>NOTUSED", "<s>", "</s>"])
+    plain = make_tokenizer()
+    plain.post_processor = processors.BertProcessing(
+        ("[SEP]", VOCABULARY.index("[SEP]")), ("[CLS]", VOCABULARY.index("[CLS]")))
+    rows = [  # name, configuration, tokenizer's class, tokenizer, prefix of its tensors, pooling
+        ("roberta", transformers.RobertaConfig(**sizes, max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5),
+         "RobertaTokenizer", make_bytes_tokenizer(), "roberta.", "mean"),
+        ("roberta_cls", transformers.RobertaConfig(**sizes, max_position_embeddings=34, type_vocab_size=2, hidden_act="gelu_new"),
+         "RobertaTokenizer", make_bytes_tokenizer(), "", "cls"),
+        ("xlm_roberta", transformers.XLMRobertaConfig(**sizes, max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5),
+         "XLMRobertaTokenizer", xlm, "", "mean"),
+        ("camembert", transformers.CamembertConfig(**sizes, max_position_embeddings=42, type_vocab_size=1, layer_norm_eps=1e-5),
+         "CamembertTokenizer", camembert, "roberta.", "mean"),
+        ("distilbert", transformers.DistilBertConfig(**short, max_position_embeddings=40, pad_token_id=0),
+         "DistilBertTokenizer", plain, "distilbert.", "mean"),
+        ("distilbert_relu", transformers.DistilBertConfig(**short, max_position_embeddings=40, activation="relu", sinusoidal_pos_embds=True),
+         "DistilBertTokenizer", plain, "", "cls"),
+    ]
+    for name, config, tokenizer_class, tokenizer, prefix, pooling in rows:
+        config.vocab_size = tokenizer.get_vocab_size() + 3  # tables are often padded
+        model = transformers.AutoModel.from_config(config)
+        variant = Variant(name)
+        config.architectures = [type(model).__name__]
+        config.save_pretrained(variant.path)
+        tokenizer.save(str(variant.path / "tokenizer.json"))
+        tokens = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
+                  "pad_token": "<pad>", "mask_token": "<mask>"} if tokenizer is not plain else {"do_lower_case": True}
+        write_json(variant.path / "tokenizer_config.json", {"tokenizer_class": tokenizer_class, "model_max_length": 32} | tokens)
+        save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
+        yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
+
+
 def main():
     for path in (MODELS, EXPECTED):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
-              make_limits, make_sizes, make_layouts]
+              make_limits, make_sizes, make_layouts, make_families]
     for maker in makers:
         for variant in maker():
             expect(variant)

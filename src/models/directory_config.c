@@ -216,6 +216,11 @@ static uform_status_t skip_layers(section_t section, char const *key, uform_towe
     return uform_status_ok_k;
 }
 
+static void count_behind_padding(uform_architecture_sizes_t *sizes) {
+    sizes->first_position = sizes->pad_token + 1;
+    sizes->skips_padding = true;
+}
+
 /// The position of the first token where the file says how positions are counted.
 static uform_status_t read_position_style(section_t section, char const *key, uform_architecture_sizes_t *sizes) {
     char const *style = NULL;
@@ -225,8 +230,7 @@ static uform_status_t read_position_style(section_t section, char const *key, uf
     if (strcmp(style, "roberta") != 0)
         return uform_fail_(uform_status_unsupported_k, "%s: %s: expected \"bert\" or \"roberta\", found \"%s\"",
             section.where, key, style);
-    sizes->first_position = sizes->pad_token + 1;
-    sizes->skips_padding = true;
+    count_behind_padding(sizes);
     return uform_status_ok_k;
 }
 
@@ -260,6 +264,7 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)
         status = skip_layers(section, architecture->skipped_layers_key, tower);
+    if (architecture->positions_behind_padding) count_behind_padding(sizes);
     if (status == uform_status_ok_k && architecture->position_style_key)
         status = read_position_style(section, architecture->position_style_key, sizes);
     if (status == uform_status_ok_k && architecture->pooling_key)
@@ -283,7 +288,7 @@ static uform_status_t read_family(uform_config_t const *config, uform_directory_
     directory->family = uform_family_find_(model_type);
     if (!directory->family && need == uform_json_optional_k) directory->family = nameless;
     if (directory->family) return uform_status_ok_k;
-    char names[256];
+    char names[512];
     return uform_fail_(uform_status_unsupported_k,
         "%s: model_type: expected a supported architecture (%s), found \"%s\"", config->path,
         uform_family_names_(names, sizeof(names)), model_type);

@@ -74,12 +74,20 @@ static uform_status_t read_switch(
     return uform_status_ok_k;
 }
 
+/// Whether transformers makes the class's normalizer from keys of tokenizer_config.json; BertTokenizer is what no name means.
+static bool is_bert_tokenizer(uform_json_t const *name) {
+    static char const *const classes[] = {"BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer",
+        "DistilBertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"};
+    if (!name) return true;
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); ++i)
+        if (uform_json_equals_(name, classes[i])) return true;
+    return false;
+}
+
 /// transformers makes BertTokenizer's normalizer from these keys, whatever tokenizer.json holds. Where a key only repeats
 /// the default of the class, tokenizer.json is the one that was written on purpose.
 static uform_status_t read_bert_switches(uform_config_t const *config, uform_tokenizer_settings_t *settings) {
-    uform_json_t const *name = uform_json_find_(config->root, "tokenizer_class");
-    if (name && !uform_json_equals_(name, "BertTokenizer") && !uform_json_equals_(name, "BertTokenizerFast"))
-        return uform_status_ok_k;
+    if (!is_bert_tokenizer(uform_json_find_(config->root, "tokenizer_class"))) return uform_status_ok_k;
     uform_status_t status = read_switch(config, "do_lower_case", uform_switch_on_k, &settings->bert_lowercase);
     if (status == uform_status_ok_k)
         status = read_switch(config, "tokenize_chinese_chars", uform_switch_on_k, &settings->bert_chinese);

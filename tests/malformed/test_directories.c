@@ -26,7 +26,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,

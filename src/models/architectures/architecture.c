@@ -30,6 +30,10 @@ static char const *const outer_prefixes[] = {"", "clip.", "model.", NULL};
 
 static uform_family_t const families[] = {
     TEXT("bert", bert),
+    TEXT("roberta", roberta),
+    TEXT("xlm-roberta", roberta),
+    TEXT("camembert", roberta),
+    TEXT("distilbert", distilbert),
     DUAL("clip", clip_text, clip_image, false),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

@@ -113,6 +113,7 @@ typedef struct uform_architecture_t {
     bool cut_bluntly;               ///< a text too long loses its end, special tokens and all
     bool channels_last;             ///< patches are flattened with the channel fastest
     char const *pooling_key;        ///< what says "cls" where the first token stands for all, else the mean does
+    bool positions_behind_padding;  ///< a text's first position is the one behind the padding token's number
     char const *position_style_key; ///< what says "roberta" where positions begin behind the padding token's number
     char const *skipped_layers_key; ///< a list of layers that take no part
     char const *words, *types;      ///< embedding tables
@@ -151,11 +152,11 @@ typedef struct uform_family_t {
     bool normalize;                     ///< vectors have length one unless modules.json says otherwise
 } uform_family_t;
 
-extern uform_architecture_t const uform_architecture_bert_, uform_architecture_clip_text_,
-    uform_architecture_clip_image_, uform_architecture_siglip_text_, uform_architecture_siglip_image_,
-    uform_architecture_siglip2_image_, uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_,
-    uform_architecture_dinov2_registers_, uform_architecture_dinov3_, uform_architecture_uform3_text_,
-    uform_architecture_uform3_image_;
+extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
+    uform_architecture_clip_text_, uform_architecture_clip_image_, uform_architecture_siglip_text_,
+    uform_architecture_siglip_image_, uform_architecture_siglip2_image_, uform_architecture_vit_,
+    uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
+    uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
 uform_family_t const *uform_family_find_(char const *model_type);

@@ -1,39 +1,17 @@
 /**
  *  BERT: learned absolute positions from zero, token types, norms behind the residual sums.
  */
-#include "models/architectures/architecture.h"
+#include "models/architectures/bert_layers.h"
 
 /// As a bare BertModel, inside a model with a head, and inside sentence-transformers' own modules, old and new.
 static char const *const prefixes[] = {
     "", "bert.", "model.", "model.bert.", "0.auto_model.", "0.auto_model.bert.", "auto_model.", "0.model.", NULL};
 
-static uform_config_row_t const config[] = {
-    UFORM_SIZE("vocab_size", vocabulary_count, 30522, uform_largest_vocabulary_k),
-    UFORM_SIZE("max_position_embeddings", position_count, 512, uform_largest_positions_k),
-    UFORM_SIZE("type_vocab_size", type_count, 2, 1 << 16),
-    UFORM_SIZE("hidden_size", width, 768, uform_largest_width_k),
-    UFORM_SIZE("num_hidden_layers", layers, 12, uform_largest_layers_k),
-    UFORM_SIZE("num_attention_heads", heads, 12, uform_largest_heads_k),
-    UFORM_SIZE("intermediate_size", feed_forward_width, 3072, uform_largest_feed_forward_k),
-    UFORM_ACTIVATION("hidden_act", activation, gelu),
-    UFORM_REAL("layer_norm_eps", norm_epsilon, 1e-12, 0, 1),
-    UFORM_CONFIG_END,
-};
+static uform_config_row_t const config[] = {UFORM_BERT_CONFIG(30522), UFORM_CONFIG_END};
 
 uform_architecture_t const uform_architecture_bert_ = {
     .prefixes = prefixes,
     .config = config,
     .summary = uform_summary_mean_k,
-    .words = "embeddings.word_embeddings.weight",
-    .positions = "embeddings.position_embeddings.weight",
-    .types = "embeddings.token_type_embeddings.weight",
-    .embedding_norm = "embeddings.LayerNorm",
-    .query = "encoder.layer.%zu.attention.self.query",
-    .key = "encoder.layer.%zu.attention.self.key",
-    .value = "encoder.layer.%zu.attention.self.value",
-    .attention_output = "encoder.layer.%zu.attention.output.dense",
-    .attention_norm = "encoder.layer.%zu.attention.output.LayerNorm",
-    .feed_forward_up = "encoder.layer.%zu.intermediate.dense",
-    .feed_forward_down = "encoder.layer.%zu.output.dense",
-    .feed_forward_norm = "encoder.layer.%zu.output.LayerNorm",
+    UFORM_BERT_NAMES,
 };
