@@ -123,6 +123,7 @@ class Variant:
         self.name, self.path, self.base = name, MODELS / name, base
         self.oracle = None  # where sentence-transformers can't read the layout: a variant with the same vectors
         self.calls = [{}]
+        self.texts = TEXTS
         self.path.mkdir(parents=True)
 
     def link(self, *names):
@@ -192,10 +193,10 @@ def expect(variant):
     model = SentenceTransformer(str(oracle), device="cpu", local_files_only=True, model_kwargs={"dtype": torch.float32})
     model.eval()
     prompt = model.prompts.get(model.default_prompt_name) or ""
-    ids = [model.tokenizer(prompt + text, truncation=True)["input_ids"] for text in TEXTS]
-    calls = [{**call, "vectors": [encode(model, text, call) for text in TEXTS]} for call in variant.calls]
+    ids = [model.tokenizer(prompt + text, truncation=True)["input_ids"] for text in variant.texts]
+    calls = [{**call, "vectors": [encode(model, text, call) for text in variant.texts]} for call in variant.calls]
     lines = [f'{{"max_tokens": {min(model.max_seq_length, 1 << 30)},', ' "texts": [']
-    lines.append(",\n".join("  " + json.dumps(text) for text in TEXTS) + "],")
+    lines.append(",\n".join("  " + json.dumps(text) for text in variant.texts) + "],")
     lines.append(' "ids": [\n' + ",\n".join("  " + json.dumps(row) for row in ids) + "],")
     blocks = []
     for call in calls:
@@ -430,6 +431,17 @@ def make_pieces_tokenizer(specials):
     return tokenizer
 
 
+def make_mpnet_tokenizer():
+    """WordPiece between RoBERTa's ends."""
+    words = ["<s>", "<pad>", "</s>", "[UNK]"] + VOCABULARY[len(SPECIALS):] + ["<mask>"]
+    tokenizer = Tokenizer(models.WordPiece({token: i for i, token in enumerate(words)}, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), True, False)
+    tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "[UNK]", AddedToken("<mask>", lstrip=True)])
+    return tokenizer
+
+
 def random_weights(model, seed=11):
     """Weights large enough for every part to show: norms near one, tables and biases wide."""
     generator = torch.Generator().manual_seed(seed)
@@ -467,16 +479,22 @@ def make_families():
         ("distilbert_relu", transformers.DistilBertConfig(**short, max_position_embeddings=40, activation="relu", sinusoidal_pos_embds=True),
          "DistilBertTokenizer", plain, "", "cls"),
     ]
+    for name, prefix, pooling in (("mpnet", "", "mean"), ("mpnet_last", "mpnet.", "lasttoken")):
+        rows.append((name, transformers.MPNetConfig(**sizes, max_position_embeddings=152, layer_norm_eps=1e-5), "MPNetTokenizer",
+                     make_mpnet_tokenizer(), prefix, pooling))
     for name, config, tokenizer_class, tokenizer, prefix, pooling in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 3  # tables are often padded
         model = transformers.AutoModel.from_config(config)
         variant = Variant(name)
+        by_distance = config.model_type == "mpnet"  # texts longer than the farthest distance that is told apart
+        if by_distance:
+            variant.texts = TEXTS + ["a fox, " * 60, "the model of people " * 30]
         config.architectures = [type(model).__name__]
         config.save_pretrained(variant.path)
         tokenizer.save(str(variant.path / "tokenizer.json"))
         tokens = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
-                  "pad_token": "<pad>", "mask_token": "<mask>"} if tokenizer is not plain else {"do_lower_case": True}
-        write_json(variant.path / "tokenizer_config.json", {"tokenizer_class": tokenizer_class, "model_max_length": 32} | tokens)
+                  "pad_token": "<pad>", "mask_token": "<mask>"} | ({"unk_token": "[UNK]"} if by_distance else {}) if tokenizer is not plain else {"do_lower_case": True}
+        write_json(variant.path / "tokenizer_config.json", {"tokenizer_class": tokenizer_class, "model_max_length": 150 if by_distance else 32} | tokens)
         save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 

@@ -93,6 +93,7 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         .scratch = pass->member->scratch,
         .causal = pass->encoder->architecture->causal && !(pooled && pass->batch->pooled == uform_pooled_rows_last_k),
         .query_count = pooled ? 1 : 0,
+        .bias_stride = pass->encoder->distance_stride,
     };
     for (size_t next = share.begin, end; next < share.end; next = end) {
         size_t const text = next / heads, first = next % heads;
@@ -104,6 +105,10 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         call.outputs = uform_panels_from_(pass->attended, first * head_panels);
         call.row_begin = pass->batch->text_begins[text];
         call.length = pass->batch->text_begins[text + 1] - call.row_begin;
+        if (pass->encoder->distance_bias) {
+            size_t const moved = pooled ? pooled_row(pass, text) - call.row_begin : 0;
+            call.bias = pass->encoder->distance_bias + first * call.bias_stride - moved;
+        }
         if (call.length) pass->attention->attend(&call);
     }
     uform_pass_meet_(pass);

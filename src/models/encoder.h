@@ -74,7 +74,11 @@ typedef struct uform_encoder_t {
     float attention_scale;         ///< one over the root of the real head width
     uform_activation_t activation; ///< of the feed-forward layers
     void *words, *positions,
-        *types;                  ///< row-major [.., width] of the precision's scalar; texts only, `types` may be NULL
+        *types; ///< row-major [.., width] of the precision's scalar; texts only, `types` may be NULL
+    /// Of two tokens of distance k - i: distance_bias[head * distance_stride + k - i], what their product gains before it is scaled;
+    /// NULL for nothing.
+    float *distance_bias;
+    size_t distance_stride;
     uform_patches_t patches;     ///< images only
     uform_norm_t embedding_norm; ///< NULL pointers without one, as all norms
     uform_layer_t *layers;       ///< [sizes.layers]

@@ -7,6 +7,7 @@
 
 #include "base/detail.h"
 #include "base/memory.h"
+#include "models/encoder_positions.h"
 
 uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder) {
     return (uform_grouping_t){encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads, encoder->head_width};
@@ -135,6 +136,41 @@ static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
     return status;
 }
 
+// Spreads the table, [distances, heads], over all distances of a text's tokens; attention may read a few beyond.
+static void spread_distances(uform_encoder_t const *encoder, float const *table, size_t reach, float *bias) {
+    for (size_t head = 0; head < encoder->sizes.heads; ++head)
+        for (size_t place = 0; place < 2 * reach; ++place) {
+            bool const after = place > reach;
+            size_t const bucket = uform_distance_bucket_(after ? place - reach : reach - place, after);
+            bias[head * encoder->distance_stride + place] =
+                table[bucket * encoder->sizes.heads + head] / encoder->attention_scale;
+        }
+}
+
+static uform_status_t load_distances(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_sizes_t const *sizes = &encoder->sizes;
+    size_t const reach = sizes->position_count - sizes->first_position + uform_row_step_k;
+    void *bias = NULL;
+    uform_tensor_t tensor;
+    uform_status_t status = uform_loader_tensor_(
+        loader, encoder->architecture->distance_bias, NULL, sizes->distance_count, sizes->heads, &tensor);
+    if (status) return status;
+    float *const table = uform_allocate_(uform_distance_buckets_k * sizes->heads, sizeof(float));
+    if (!table) return uform_status_out_of_memory_k;
+    encoder->distance_stride = 2 * reach;
+    status = uform_tensor_read_(&tensor, 0, uform_distance_buckets_k, table, sizes->heads);
+    if (!status)
+        status = uform_weights_allocate_(
+            loader->packer.memory, sizes->heads * encoder->distance_stride * sizeof(float), &bias);
+    if (!status) {
+        spread_distances(encoder, table, reach, bias);
+        encoder->distance_bias = (float *)bias + reach;
+    }
+    uform_free_(table);
+    return status;
+}
+
 static uform_status_t load_texts(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
@@ -143,6 +179,7 @@ static uform_status_t load_texts(uform_loader_t *loader) {
         status = load_table(loader, architecture->positions, encoder->sizes.position_count, &encoder->positions);
     if (!status && architecture->types)
         status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
+    if (!status && architecture->distance_bias) status = load_distances(loader);
     return status;
 }
 

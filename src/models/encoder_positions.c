@@ -9,6 +9,18 @@
 
 enum { tap_limit_k = uform_largest_table_side_k + 4 };
 
+size_t uform_distance_bucket_(size_t distance, bool after) {
+    size_t const half = uform_distance_buckets_k / 2, exact = half / 2;
+    size_t bucket = distance;
+    if (distance >= exact) {
+        // Groups begin at `exact` times powers of the root of two; squares keep that exact.
+        bucket = exact;
+        for (size_t square = 2 * exact * exact; bucket + 1 < half && distance * distance >= square; square *= 2)
+            ++bucket;
+    }
+    return after ? half + bucket : bucket;
+}
+
 /// Which places of one axis of the table an output place takes, and how much of each.
 typedef struct taps_t {
     size_t count;

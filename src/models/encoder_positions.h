@@ -1,5 +1,5 @@
 /**
- *  Where patches are: learned positions resampled for other grids, and angles of rotations.
+ *  Where tokens and patches are: biases by distance, learned positions resampled for other grids, and angles of rotations.
  */
 #ifndef UFORM_MODELS_ENCODER_POSITIONS_H
 #define UFORM_MODELS_ENCODER_POSITIONS_H
@@ -8,6 +8,10 @@
 #include "models/encoder.h"
 
 enum { uform_largest_table_side_k = 256 }; ///< of a table of positions that is resampled
+
+/// The row of a table of biases, [`uform_distance_buckets_k`], that stands for a token and one `distance` away, which comes
+/// `after` it or not. Near ones have rows of their own, farther ones share them in ever larger groups, and so do all from 91 on.
+size_t uform_distance_bucket_(size_t distance, bool after);
 
 /// Positions of one row of a grid, [grid.width, width], out of a learned table, [table_grid, width], as torch's interpolate gives
 /// them without aligning corners. Sides of the table are at most `uform_largest_table_side_k` unless the grids are equal.

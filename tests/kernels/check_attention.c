@@ -22,10 +22,12 @@ typedef struct shape_t {
     float scale, size; ///< of the softmax; factor of queries and keys
     bool at_end, causal;
     size_t query_count;
+    bool biased;
 } shape_t;
 
 typedef struct operands_t {
     matrix_t queries, keys, values;
+    guarded_t bias; ///< [heads, bias_stride]
 } operands_t;
 
 static uform_attention_t const *attention_of(uform_kernels_t const *kernels, precision_t precision) {
@@ -49,11 +51,27 @@ static matrix_t text_matrix(shape_t const *shape, precision_t precision, float s
     return matrix;
 }
 
+/// Numbers for all distances of a text's tokens, and NaN where none is.
+static size_t bias_stride(shape_t const *shape) {
+    return round_up(2 * (shape->length + uform_row_step_k), 16);
+}
+
+static guarded_t bias_new(shape_t const *shape) {
+    size_t const stride = bias_stride(shape), middle = shape->length + uform_row_step_k - 1;
+    guarded_t bias = guarded_new(shape->heads * stride * sizeof(float), shape->at_end);
+    for (size_t i = 0; i < shape->heads * stride; ++i) {
+        size_t const place = i % stride, distance = place > middle ? place - middle : middle - place;
+        ((float *)bias.data)[i] = distance < shape->length ? random_float() * 8.0f : NAN;
+    }
+    return bias;
+}
+
 static operands_t operands_new(shape_t const *shape, precision_t precision) {
     operands_t operands;
     operands.queries = text_matrix(shape, precision, shape->size);
     operands.keys = text_matrix(shape, precision, shape->size);
     operands.values = text_matrix(shape, precision, 1.0f);
+    operands.bias = bias_new(shape);
     return operands;
 }
 
@@ -61,6 +79,7 @@ static void operands_free(operands_t *operands) {
     matrix_free(&operands->queries);
     matrix_free(&operands->keys);
     matrix_free(&operands->values);
+    guarded_free(&operands->bias);
 }
 
 static matrix_t attend(uform_attention_t const *attention, shape_t const *shape, operands_t const *operands) {
@@ -68,7 +87,7 @@ static matrix_t attend(uform_attention_t const *attention, shape_t const *shape,
         matrix_new(operands->values.precision, operands->values.rows, operands->values.width, 3, shape->at_end);
     guarded_t scratch =
         guarded_new(round_up(attention->scratch_bytes(shape->length, shape->head_width), 64), shape->at_end);
-    uform_attention_call_t const call = {
+    uform_attention_call_t call = {
         .queries = operands->queries.panels,
         .keys = operands->keys.panels,
         .values = operands->values.panels,
@@ -81,7 +100,9 @@ static matrix_t attend(uform_attention_t const *attention, shape_t const *shape,
         .scratch = scratch.data,
         .causal = shape->causal,
         .query_count = shape->query_count,
+        .bias_stride = bias_stride(shape),
     };
+    if (shape->biased) call.bias = (float const *)operands->bias.data + shape->length + uform_row_step_k - 1;
     attention->attend(&call);
     guarded_free(&scratch);
     return outputs;
@@ -92,8 +113,9 @@ static void check_shape(subject_t const *subject, precision_t precision, shape_t
     matrix_t found = attend(attention_of(subject->kernels, precision), shape, &operands);
     matrix_t expected = attend(attention_of(subject->serial, precision), shape, &operands);
     char what[128];
-    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu queries, %zu heads of %zu%s", shape->row_begin,
-        shape->length, shape->query_count, shape->heads, shape->head_width, shape->causal ? ", causal" : "");
+    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu queries, %zu heads of %zu%s%s", shape->row_begin,
+        shape->length, shape->query_count, shape->heads, shape->head_width, shape->causal ? ", causal" : "",
+        shape->biased ? ", biased" : "");
     size_t const written = shape->query_count ? shape->query_count : shape->length;
     double const absolute = (precision == precision_f32_k ? 2e-5 : 0x1p-6) + (shape->size > 2.0f ? 1e-3 : 0.0);
     uint32_t const untouched = precision == precision_f32_k ? 0xFFFFFFFFu : 0xFFFFu;
@@ -131,6 +153,12 @@ static void check_lengths(subject_t const *subject, precision_t precision) {
         check_shape(subject, precision, &shape);
         shape.causal = false;
         check_shape(subject, precision, &shape);
+        shape.biased = true;
+        check_shape(subject, precision, &shape);
+        shape.query_count = 0;
+        check_shape(subject, precision, &shape);
+        shape.causal = true;
+        check_shape(subject, precision, &shape);
     }
 }
 
@@ -144,6 +172,7 @@ static void check_long(subject_t const *subject, precision_t precision) {
         {.length = 729, .heads = 2, .head_width = 96, .scale = 0.118f, .size = 1.0f, .query_count = 1},
         {.length = 130, .heads = 1, .head_width = 256, .scale = 0.0625f, .size = 1.0f, .causal = true},
         {.length = 77, .heads = 3, .head_width = 64, .scale = 0.125f, .size = 1.0f, .at_end = true, .causal = true},
+        {.length = 197, .heads = 3, .head_width = 64, .scale = 0.125f, .size = 1.0f, .at_end = true, .biased = true},
         {.length = 4100, .heads = 1, .head_width = 32, .scale = 0.2f, .size = 2.0f, .query_count = 40},
     };
     for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); ++i) check_shape(subject, precision, &shapes[i]);

@@ -26,7 +26,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -208,10 +208,38 @@ static void directories_that_are_none_are_named(void **state) {
     assert_int_equal(uform_model_load_ram("", NULL, 0, NULL, &model), uform_status_not_found_k);
 }
 
+// What BERT's kin have that it does not.
+static void families_are_checked(void **state) {
+    static change_t const roberta[] = {
+        {"config.json", "\"pad_token_id\": 1", "\"pad_token_id\": 41", MALFORMED,
+            "max_position_embeddings: expected more than 42, found 42"},
+        {"config.json", "\"pad_token_id\": 1", "\"pad_token_id\": -1", MALFORMED, "pad_token_id"},
+        {"config.json", "\"pad_token_id\": 1", "\"x\": 1", uform_status_ok_k, NULL},
+        {"config.json", "\"type_vocab_size\": 1", "\"type_vocab_size\": 2", MALFORMED,
+            "token_type_embeddings.weight: shape: expected [2, 40], found [1, 40]"},
+    };
+    static change_t const mpnet[] = {
+        {"config.json", "\"relative_attention_num_buckets\": 32", "\"relative_attention_num_buckets\": 16", MALFORMED,
+            "relative_attention_num_buckets: expected an integer from 32"},
+        {"config.json", "\"relative_attention_num_buckets\": 32", "\"relative_attention_num_buckets\": 33", MALFORMED,
+            "relative_attention_bias.weight: shape: expected [33, 2], found [32, 2]"},
+        {"model.safetensors", "relative_attention_bias", "relative_attention_bill", NOT_FOUND,
+            "encoder.relative_attention_bias.weight: missing"},
+    };
+    static change_t const distilbert[] = {
+        {"config.json", "\"n_heads\": 2", "\"n_heads\": 3", MALFORMED, "n_heads"},
+        {"model.safetensors", "sa_layer_norm", "sa_layer_nerm", NOT_FOUND, "sa_layer_norm.weight: missing"},
+    };
+    changes_check(*state, "roberta", roberta, sizeof roberta / sizeof *roberta);
+    changes_check(*state, "mpnet", mpnet, sizeof mpnet / sizeof *mpnet);
+    changes_check(*state, "distilbert", distilbert, sizeof distilbert / sizeof *distilbert);
+}
+
 int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(the_unchanged_directory_loads),
         cmocka_unit_test(one_change_is_refused),
+        cmocka_unit_test(families_are_checked),
         cmocka_unit_test(other_formats_of_weights_are_named),
         cmocka_unit_test(directories_that_are_none_are_named),
     };

@@ -231,6 +231,7 @@ static inline void write_outputs(query_tile_t const *tile, size_t panels, char *
 typedef struct head_t {
     char const *queries, *keys, *values;
     char *outputs;
+    float const *bias; // of no distance; NULL for none
 } head_t;
 
 // Queries of a tile that begins at query `begin` don't see the keys that come after them.
@@ -238,6 +239,17 @@ static inline void hide_keys(query_tile_t const *tile, size_t begin, size_t visi
     float *scores = (float *)tile->scores + begin * 16;
     for (size_t key = begin; key < visible; ++key, scores += 16)
         _mm512_mask_store_ps(scores, (__mmask16)((1u << (key - begin)) - 1u), _mm512_set1_ps(hidden_score));
+}
+
+// Adds what distances of a tile's queries, the first of which is query `begin`, to the first `visible` keys add to the scores;
+// `bias` is that of no distance.
+static inline void add_bias(query_tile_t const *tile, size_t begin, size_t visible, float const *bias) {
+    __m512i const reversed = _mm512_setr_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    float *scores = (float *)tile->scores;
+    float const *last = bias - begin - 15; // of the tile's last query
+    for (size_t key = 0; key < visible; ++key, scores += 16, ++last)
+        _mm512_store_ps(
+            scores, _mm512_add_ps(_mm512_load_ps(scores), _mm512_permutexvar_ps(reversed, _mm512_loadu_ps(last))));
 }
 
 // Up to two tiles of queries, from the text's query `begin` on.
@@ -257,6 +269,7 @@ static void attend_group(uform_attention_call_t const *call, head_t const *head,
     multiply_scores(head->keys, call->keys.stride_bytes, visible[tile_count - 1], panels, tiles);
     size_t const steps = round_up(visible[tile_count - 1], 32) / 32;
     for (size_t i = 0; i < tile_count; ++i) {
+        if (head->bias) add_bias(&tiles[i], begin + i * 16, visible[i], head->bias);
         if (call->causal) hide_keys(&tiles[i], begin + i * 16, visible[i]);
         softmax_keys(&tiles[i], visible[i], call->scale);
         // What the second tile alone sees has no weight for the first.
@@ -293,6 +306,7 @@ static void attend(uform_attention_call_t const *call) {
             .keys = (char const *)call->keys.data + panel * call->keys.stride_bytes + first,
             .values = (char const *)call->values.data + panel * call->values.stride_bytes + first,
             .outputs = (char *)call->outputs.data + panel * call->outputs.stride_bytes + first,
+            .bias = call->bias ? call->bias + index * call->bias_stride : NULL,
         };
         attend_head(call, &head);
     }

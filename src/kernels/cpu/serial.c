@@ -153,15 +153,15 @@ static void read_head(
     for (size_t i = 0; i < count; ++i) target[i] = get(precision, panels, row, first + i);
 }
 
-/// `visible` keys are seen.
-static void attend_query(precision_t precision, uform_attention_call_t const *call, size_t visible, float const *keys,
-    float const *values, float *scratch) {
+/// `visible` keys are seen; `bias` is that of the first one, or NULL.
+static void attend_query(precision_t precision, uform_attention_call_t const *call, size_t visible, float const *bias,
+    float const *keys, float const *values, float *scratch) {
     size_t const width = call->head_width;
     float *const query = scratch, *const outputs = query + width, *const scores = outputs + width;
     for (size_t key = 0; key < visible; ++key) {
         float sum = 0.0f;
         for (size_t i = 0; i < width; ++i) sum += query[i] * keys[key * width + i];
-        scores[key] = sum;
+        scores[key] = bias ? sum + bias[key] : sum;
     }
     float const sum = exponentials(scores, visible, call->scale);
     memset(outputs, 0, width * sizeof(float));
@@ -185,7 +185,8 @@ static void attend(precision_t precision, uform_attention_call_t const *call) {
         for (size_t i = 0; i < query_count; ++i) {
             size_t const row = call->row_begin + i;
             read_head(precision, &call->queries, row, first, width, query);
-            attend_query(precision, call, call->causal ? i + 1 : call->length, keys, values, query);
+            float const *bias = call->bias ? call->bias + head * call->bias_stride - i : NULL;
+            attend_query(precision, call, call->causal ? i + 1 : call->length, bias, keys, values, query);
             for (size_t k = 0; k < width; ++k) set(precision, &call->outputs, row, first + k, outputs[k]);
         }
     }

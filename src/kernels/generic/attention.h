@@ -126,6 +126,14 @@ UFORM_INLINED char *attention_weights(char *scores, char *weights, size_t stride
     return bf16 ? weights + key / lane * stride + key % lane * sizeof(uint16_t) : attention_scores(scores, stride, key);
 }
 
+/// Adds what distances of one query to the first `visible` keys add to its row of scores.
+UFORM_INLINED void attention_add_bias(char *scores, size_t stride, size_t visible, float const *bias) {
+    for (size_t key = 0; key < visible; key += vector_lanes_k) {
+        char *const place = attention_scores(scores, stride, key);
+        vector_store(place, vector_add(vector_load(place), vector_load_unaligned(bias + key)));
+    }
+}
+
 UFORM_INLINED vector_t attention_largest(char *scores, size_t stride, size_t length) {
     vector_t largest[2] = {vector_set(-INFINITY), vector_set(-INFINITY)};
     size_t key = 0;
@@ -270,6 +278,10 @@ UFORM_INLINED void attention_block(attention_plan_t const *plan, size_t head, si
     float factors[vector_block_rows_k];
     for (size_t row = 0; row < rows; ++row) {
         size_t const length = call->causal ? query + row + 1 : call->length;
+        if (call->bias) {
+            float const *const bias = call->bias + head * call->bias_stride - (query + row);
+            attention_add_bias(plan->scores + row * 64, rows * 64, visible, bias);
+        }
         factors[row] = attention_soften(
             plan->scores + row * 64, rows * 64, length, visible, call->scale, plan->weights + row * 64, bf16);
     }

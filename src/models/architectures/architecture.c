@@ -34,6 +34,7 @@ static uform_family_t const families[] = {
     TEXT("xlm-roberta", roberta),
     TEXT("camembert", roberta),
     TEXT("distilbert", distilbert),
+    TEXT("mpnet", mpnet),
     DUAL("clip", clip_text, clip_image, false),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

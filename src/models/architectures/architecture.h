@@ -25,6 +25,7 @@ typedef struct uform_architecture_sizes_t {
     size_t vocabulary_count, position_count, type_count;
     size_t pad_token, end_token;
     size_t first_position; ///< of a text's first token
+    size_t distance_count; ///< rows of the table of biases by distance, of which `uform_distance_buckets_k` are used
     bool skips_padding;    ///< a padding token in a text stands right before `first_position` and takes no place
     // Images.
     size_t image_height, image_width, channels;
@@ -81,6 +82,10 @@ enum {
     uform_largest_patch_k = 1 << 8,
 };
 
+enum { uform_distance_buckets_k = 32 }; ///< groups of distances between tokens that share a bias
+#define UFORM_DISTANCES(key)                                                                                           \
+    UFORM_CONFIG_ROW_(key, size, distance_count, uform_distance_buckets_k, uform_distance_buckets_k, 1 << 16)
+
 /// How a tower knows where a token or a patch is.
 typedef enum uform_positions_t {
     uform_positions_table_k,    ///< a learned row a place; images have one size
@@ -123,6 +128,8 @@ typedef struct uform_architecture_t {
     size_t prefix_positions; ///< rows in front of the table of positions that belong to tokens before the patches
     char const *embedding_norm;
     char const *query, *key, *value, *attention_output, *attention_norm, *attention_scale;
+    char const
+        *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
     char const *feed_forward_up, *feed_forward_down, *feed_forward_norm, *feed_forward_scale;
     char const *gate, *gated_up, *gated_down; ///< instead of up and down where there is a gate
     bool gate_and_up_fused;                   ///< `gate` holds the rows of both
@@ -153,9 +160,9 @@ typedef struct uform_family_t {
 } uform_family_t;
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
-    uform_architecture_clip_text_, uform_architecture_clip_image_, uform_architecture_siglip_text_,
-    uform_architecture_siglip_image_, uform_architecture_siglip2_image_, uform_architecture_vit_,
-    uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
+    uform_architecture_mpnet_, uform_architecture_clip_text_, uform_architecture_clip_image_,
+    uform_architecture_siglip_text_, uform_architecture_siglip_image_, uform_architecture_siglip2_image_,
+    uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
     uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
