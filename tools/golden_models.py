@@ -431,6 +431,21 @@ def make_pieces_tokenizer(specials):
     return tokenizer
 
 
+def make_modern_tokenizer():
+    """Byte-level BPE between BERT's ends, as ModernBERT's."""
+    specials = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=True)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(CORPUS, trainers.BpeTrainer(
+        vocab_size=360, special_tokens=specials, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer.add_tokens([AddedToken("   ", normalized=True), AddedToken("  ", normalized=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:0 [SEP]:0", special_tokens=[("[CLS]", 1), ("[SEP]", 2)])
+    return tokenizer
+
+
 def make_mpnet_tokenizer():
     """WordPiece between RoBERTa's ends."""
     words = ["<s>", "<pad>", "</s>", "[UNK]"] + VOCABULARY[len(SPECIALS):] + ["<mask>"]
@@ -482,18 +497,42 @@ def make_families():
     for name, prefix, pooling in (("mpnet", "", "mean"), ("mpnet_last", "mpnet.", "lasttoken")):
         rows.append((name, transformers.MPNetConfig(**sizes, max_position_embeddings=152, layer_norm_eps=1e-5), "MPNetTokenizer",
                      make_mpnet_tokenizer(), prefix, pooling))
+    modern = make_modern_tokenizer()
+    windows = sizes | {"num_hidden_layers": 5, "local_attention": 9, "max_position_embeddings": 160, "norm_eps": 1e-5, "pad_token_id": 3}
+    bases = {"full_attention": {"rope_type": "default", "rope_theta": 500.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 30.0}}
+    every = ["full_attention", "sliding_attention"] * 2 + ["full_attention"]
+    rows += [
+        ("modernbert", transformers.ModernBertConfig(**windows), "PreTrainedTokenizerFast", modern, "", "mean"),
+        ("modernbert_biases", transformers.ModernBertConfig(
+            **windows, attention_bias=True, mlp_bias=True, norm_bias=True, rope_parameters=bases, layer_types=every),
+         "PreTrainedTokenizerFast", modern, "model.", "cls"),
+        ("modernbert_old_config", transformers.ModernBertConfig(**windows), "PreTrainedTokenizerFast", modern, "", "mean"),
+    ]
     for name, config, tokenizer_class, tokenizer, prefix, pooling in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 3  # tables are often padded
         model = transformers.AutoModel.from_config(config)
         variant = Variant(name)
-        by_distance = config.model_type == "mpnet"  # texts longer than the farthest distance that is told apart
+        by_distance = config.model_type in ("mpnet", "modernbert")  # texts longer than the farthest distance that is told apart
         if by_distance:
             variant.texts = TEXTS + ["a fox, " * 60, "the model of people " * 30]
         config.architectures = [type(model).__name__]
         config.save_pretrained(variant.path)
+        if name == "modernbert_old_config":  # as the files on the hub spell it
+            values = json.loads((variant.path / "config.json").read_text())
+            values = {key: value for key, value in values.items() if key not in ("layer_types", "rope_parameters")}
+            write_json(variant.path / "config.json", values | {
+                "global_attn_every_n_layers": 2, "global_rope_theta": 700.0, "local_rope_theta": 20.0, "rope_scaling": None,
+                "position_embedding_type": "absolute"})
         tokenizer.save(str(variant.path / "tokenizer.json"))
         tokens = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
-                  "pad_token": "<pad>", "mask_token": "<mask>"} | ({"unk_token": "[UNK]"} if by_distance else {}) if tokenizer is not plain else {"do_lower_case": True}
+                  "pad_token": "<pad>", "mask_token": "<mask>"}
+        if config.model_type == "mpnet":
+            tokens["unk_token"] = "[UNK]"
+        if tokenizer is plain:
+            tokens = {"do_lower_case": True}
+        if tokenizer is modern:
+            tokens = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
+                      "model_input_names": ["input_ids", "attention_mask"]}
         write_json(variant.path / "tokenizer_config.json", {"tokenizer_class": tokenizer_class, "model_max_length": 150 if by_distance else 32} | tokens)
         save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)

@@ -143,7 +143,7 @@ typedef struct uform_normalize_call_t {
 
 /**
  *  The sum of three embedding rows: residual[row] = words[ids[row]] + types[type_ids[row]] + positions[position_ids[row]].
- *  Where `types` is NULL there are no types, and `type_ids` is ignored.
+ *  Where `types` or `positions` is NULL there are none, and their ids are ignored.
  */
 typedef struct uform_lookup_call_t {
     void const *words, *positions,

@@ -234,6 +234,52 @@ static uform_status_t read_position_style(section_t section, char const *key, uf
     return uform_status_ok_k;
 }
 
+/// A base of rotations: under the name of its kind of layer in newer files.
+static uform_status_t read_rope(section_t section, char const *kind, float *base) {
+    uform_json_t const *parameters = uform_json_find_(section.object, "rope_parameters");
+    uform_json_t const *found = parameters ? uform_json_find_(parameters, kind) : NULL;
+    if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
+    char where[512];
+    snprintf(where, sizeof(where), "%s: rope_parameters: %s", section.where, kind);
+    if (found->kind != uform_json_object_k) return uform_json_unexpected_(section.where, kind, "an object", found);
+    uform_config_row_t const row = {"rope_theta", uform_config_real_k, 0, *base, 1e-3, 1e12};
+    uform_status_t const status = uform_config_require_string_(found, where, "rope_type", "default");
+    return status ? status : read_real((section_t){found, where}, &row, base);
+}
+
+/// Which layers see everything, as newer files list it: they have to be those whose numbers are multiples of one.
+static uform_status_t read_layer_types(section_t section, uform_architecture_sizes_t *sizes) {
+    static char const full[] = "full_attention", sliding[] = "sliding_attention", key[] = "layer_types";
+    uform_json_t const *list = uform_json_find_(section.object, key);
+    if (!list || list->kind == uform_json_null_k) return uform_status_ok_k;
+    if (list->kind != uform_json_array_k || list->length < sizes->layers)
+        return uform_json_unexpected_(section.where, key, "an array of as many kinds as there are layers", list);
+    sizes->global_every = sizes->layers;
+    size_t i = 0;
+    for (uform_json_t const *item = list->first; i < sizes->layers; item = item->next, ++i) {
+        bool const is_full = uform_json_equals_(item, full);
+        if (!is_full && !uform_json_equals_(item, sliding))
+            return uform_json_unexpected_(section.where, key, "\"full_attention\" or \"sliding_attention\"", item);
+        if (is_full && i && sizes->global_every == sizes->layers) sizes->global_every = i;
+        if (is_full != !(i % sizes->global_every))
+            return uform_fail_(uform_status_unsupported_k,
+                "%s: %s: expected every n-th to be \"%s\", from the first one on, found layer %zu to be none of them",
+                section.where, key, full, i);
+    }
+    return uform_status_ok_k;
+}
+
+static uform_status_t read_windows(section_t section, uform_architecture_sizes_t *sizes) {
+    uform_status_t status = uform_config_require_off_(section.object, section.where, "rope_scaling");
+    if (status == uform_status_ok_k && sizes->width / sizes->heads % 2)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: num_attention_heads: expected heads of an even width, found %zu", section.where,
+            sizes->width / sizes->heads);
+    if (status == uform_status_ok_k) status = read_rope(section, "full_attention", &sizes->rotary_base);
+    if (status == uform_status_ok_k) status = read_rope(section, "sliding_attention", &sizes->local_rotary_base);
+    return status == uform_status_ok_k ? read_layer_types(section, sizes) : status;
+}
+
 static uform_status_t read_pooling_key(section_t section, char const *key, uform_tower_t *tower) {
     char const *pooling = "cls";
     uform_status_t const status =
@@ -252,7 +298,8 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
         .value_bias = true,
         .output_bias = true,
         .feed_forward_bias = true,
-        .patch_bias = true};
+        .patch_bias = true,
+        .norm_bias = true};
     uform_status_t status = uform_status_ok_k;
     for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
         status = uform_config_require_off_(section.object, section.where, off[i]);
@@ -264,6 +311,7 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)
         status = skip_layers(section, architecture->skipped_layers_key, tower);
+    if (status == uform_status_ok_k && architecture->has_windows) status = read_windows(section, sizes);
     if (architecture->positions_behind_padding) count_behind_padding(sizes);
     if (status == uform_status_ok_k && architecture->position_style_key)
         status = read_position_style(section, architecture->position_style_key, sizes);

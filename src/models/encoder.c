@@ -58,11 +58,19 @@ static size_t pooled_row(uform_pass_t const *pass, size_t text) {
     return pass->batch->pooled == uform_pooled_rows_last_k ? begins[1] - 1 : begins[0];
 }
 
-// Rotates heads [begin, end) of the queries, with the keys behind them, by their patches' places. With `pooled`, each image's
+// Where the angles of a text or an image begin.
+static uform_rotations_t rotations_of(uform_pass_t const *pass, size_t item) {
+    uform_patches_t const *patches = &pass->encoder->patches;
+    size_t const first = pass->batch->text_begins[item] * pass->encoder->head_width / 2;
+    if (pass->rotations.cosines) return pass->rotations;
+    if (uform_is_usual_(pass, item)) return (uform_rotations_t){patches->cosines, patches->sines};
+    return (uform_rotations_t){pass->cosines + first, pass->sines + first};
+}
+
+// Rotates heads [begin, end) of the queries, with the keys behind them, by their tokens' or patches' places. With `pooled`, each image's
 // first row alone is there, with what belongs to the one that counts.
 static void rotate(uform_pass_t const *pass, size_t head_begin, size_t head_end, bool pooled) {
     uform_encoder_t const *encoder = pass->encoder;
-    uform_patches_t const *patches = &encoder->patches;
     uform_share_t const heads = uform_share_of_(pass, head_begin, head_end, 1);
     size_t const half = encoder->head_width / 2;
     uform_rotate_call_t call = {
@@ -72,9 +80,9 @@ static void rotate(uform_pass_t const *pass, size_t head_begin, size_t head_end,
     };
     for (size_t image = 0; image < pass->batch->text_count && call.heads; ++image) {
         size_t const begin = pass->batch->text_begins[image], skip = pooled ? pooled_row(pass, image) - begin : 0;
-        bool const usual = uform_is_usual_(pass, image);
-        call.cosines = (usual ? patches->cosines : pass->cosines + begin * half) + skip * half;
-        call.sines = (usual ? patches->sines : pass->sines + begin * half) + skip * half;
+        uform_rotations_t const angles = rotations_of(pass, image);
+        call.cosines = angles.cosines + skip * half;
+        call.sines = angles.sines + skip * half;
         call.row_begin = begin;
         call.rows = pooled ? 1 : pass->batch->text_begins[image + 1] - begin;
         pass->kernels->rotate(&call);
@@ -93,7 +101,7 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         .scratch = pass->member->scratch,
         .causal = pass->encoder->architecture->causal && !(pooled && pass->batch->pooled == uform_pooled_rows_last_k),
         .query_count = pooled ? 1 : 0,
-        .bias_stride = pass->encoder->distance_stride,
+        .bias_stride = pass->bias_stride,
     };
     for (size_t next = share.begin, end; next < share.end; next = end) {
         size_t const text = next / heads, first = next % heads;
@@ -105,9 +113,9 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         call.outputs = uform_panels_from_(pass->attended, first * head_panels);
         call.row_begin = pass->batch->text_begins[text];
         call.length = pass->batch->text_begins[text + 1] - call.row_begin;
-        if (pass->encoder->distance_bias) {
+        if (pass->bias) {
             size_t const moved = pooled ? pooled_row(pass, text) - call.row_begin : 0;
-            call.bias = pass->encoder->distance_bias + first * call.bias_stride - moved;
+            call.bias = pass->bias + first * call.bias_stride - moved;
         }
         if (call.length) pass->attention->attend(&call);
     }
@@ -116,7 +124,7 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
 
 static void attend(uform_pass_t const *pass, uform_layer_t const *layer) {
     uform_project_(pass, &layer->projections, 0, layer->projections.columns, pass->projections);
-    if (uform_is_rotated_(pass->encoder)) rotate(pass, 0, 2 * pass->encoder->sizes.heads, false);
+    if (uform_is_rotated_(pass->encoder->architecture)) rotate(pass, 0, 2 * pass->encoder->sizes.heads, false);
     attend_texts(pass, false);
     uform_add_product_(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
     uform_pass_meet_(pass);
@@ -154,7 +162,7 @@ static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
     pass->rows = pass->batch->text_count;
     uform_project_(pass, &layer->projections, 0, queries, pass->attended);
     place_queries(pass, pass->attended, panels);
-    if (uform_is_rotated_(encoder)) {
+    if (uform_is_rotated_(encoder->architecture)) {
         rotate(pass, 0, heads, true);
         rotate(pass, heads, 2 * heads, false);
     }
@@ -166,10 +174,15 @@ static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
 
 // Layer `i`'s attention.
 static void attend_at(uform_pass_t *pass, size_t i) {
-    bool const last = i + 1 == pass->encoder->sizes.layers;
-    bool const pooled = last && !pass->encoder->has_head && pass->batch->pooled != uform_pooled_rows_all_k;
-    if (pooled) attend_pooled(pass, &pass->encoder->layers[i]);
-    else attend(pass, &pass->encoder->layers[i]);
+    uform_encoder_t const *encoder = pass->encoder;
+    bool const last = i + 1 == encoder->sizes.layers;
+    bool const pooled = last && !encoder->has_head && pass->batch->pooled != uform_pooled_rows_all_k;
+    bool const local = encoder->window_bias && i % encoder->sizes.global_every;
+    pass->bias = local ? encoder->window_bias : encoder->distance_bias;
+    pass->bias_stride = local ? 0 : encoder->distance_stride;
+    pass->rotations = local ? encoder->local_rotations : encoder->rotations;
+    if (pooled) attend_pooled(pass, &encoder->layers[i]);
+    else attend(pass, &encoder->layers[i]);
 }
 
 // The member's columns of an upward product.
@@ -234,10 +247,13 @@ static void run_layers_norm_last(uform_pass_t *pass) {
 // Norms before the branches: the residual itself is normalised at the end only.
 static void run_layers_norm_first(uform_pass_t *pass) {
     uform_encoder_t const *encoder = pass->encoder;
-    if (encoder->embedding_norm.gain) normalize(pass, &encoder->embedding_norm, NULL, false);
+    // A first attention without a norm takes what the embeddings' norm gives.
+    bool const unnormed = encoder->architecture->first_attention_unnormed && encoder->sizes.layers;
+    float const *next_bias = unnormed ? encoder->layers[0].attention_output.bias : NULL;
+    if (encoder->embedding_norm.gain) normalize(pass, &encoder->embedding_norm, next_bias, false);
     for (size_t i = 0; i < encoder->sizes.layers; ++i) {
         uform_layer_t const *layer = &encoder->layers[i];
-        normalize(pass, &layer->attention_norm, layer->attention_output.bias, true);
+        if (layer->attention_norm.gain) normalize(pass, &layer->attention_norm, layer->attention_output.bias, true);
         attend_at(pass, i);
         normalize(pass, &layer->feed_forward_norm, layer->feed_forward.down.bias, true);
         feed_forward(pass, &layer->feed_forward);
@@ -283,7 +299,8 @@ uform_panels_t uform_encoder_run_(uform_encoder_t const *encoder, uform_kernels_
     uform_pass_t pass = uform_pass_begin_(encoder, kernels, batch, member, scratch);
     if (encoder->architecture->patches) uform_embed_patches_(&pass);
     else look_up(&pass);
-    if (uform_is_rotated_(encoder) && uform_pass_leads_(&pass)) uform_prepare_angles_(&pass);
+    if (encoder->architecture->positions_kind == uform_positions_rotary_k && uform_pass_leads_(&pass))
+        uform_prepare_angles_(&pass);
     if (encoder->architecture->norm_first) run_layers_norm_first(&pass);
     else run_layers_norm_last(&pass);
     if (encoder->has_head) pool_by_attention(&pass);

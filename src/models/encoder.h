@@ -62,6 +62,11 @@ typedef struct uform_patches_t {
     float *cosines, *sines;  ///< [prefix_count + usual_grid, head_width / 2] for it, where positions are rotations
 } uform_patches_t;
 
+/// Rotations by a token's number, [position_count, head_width / 2].
+typedef struct uform_rotations_t {
+    float *cosines, *sines;
+} uform_rotations_t;
+
 /// Immutable once loaded; any number of threads run it at once.
 typedef struct uform_encoder_t {
     uform_architecture_t const *architecture; ///< NULL for a tower the model does not have
@@ -79,9 +84,11 @@ typedef struct uform_encoder_t {
     /// NULL for nothing.
     float *distance_bias;
     size_t distance_stride;
-    uform_patches_t patches;     ///< images only
-    uform_norm_t embedding_norm; ///< NULL pointers without one, as all norms
-    uform_layer_t *layers;       ///< [sizes.layers]
+    float *window_bias;                           ///< likewise of layers with a window, the same for all heads
+    uform_rotations_t rotations, local_rotations; ///< texts only; the second of layers with a window
+    uform_patches_t patches;                      ///< images only
+    uform_norm_t embedding_norm;                  ///< NULL pointers without one, as all norms
+    uform_layer_t *layers;                        ///< [sizes.layers]
     uform_norm_t final_norm;
     uform_attention_head_t head;
     bool has_head;
@@ -103,6 +110,12 @@ typedef struct uform_batch_t {
 uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tower_t const *tower,
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder);
 void uform_encoder_free_(uform_encoder_t *encoder);
+
+/// Whether queries and keys are rotated.
+static inline bool uform_is_rotated_(uform_architecture_t const *architecture) {
+    uform_positions_t const kind = architecture->positions_kind;
+    return kind == uform_positions_rotary_k || kind == uform_positions_rotary_texts_k;
+}
 
 /// Whether the pass ends in one row a text, instead of one a token.
 bool uform_encoder_ends_in_texts_(uform_encoder_t const *encoder, uform_pooled_rows_t pooled);

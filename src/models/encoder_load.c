@@ -4,6 +4,7 @@
 #include "models/encoder_load.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/detail.h"
 #include "base/memory.h"
@@ -15,7 +16,7 @@ uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder) {
 
 // Where pairs are rotated, each half of a head is padded by itself, so that both of a pair are at the same place of it.
 static uform_grouping_t pair_grouping(uform_encoder_t const *encoder) {
-    if (encoder->architecture->positions_kind != uform_positions_rotary_k) return uform_loader_heads_(encoder);
+    if (!uform_is_rotated_(encoder->architecture)) return uform_loader_heads_(encoder);
     return (uform_grouping_t){
         2 * encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads / 2, encoder->head_width / 2};
 }
@@ -32,9 +33,21 @@ static uform_status_t load_vector(uform_loader_t *loader, char const *stem, char
     return status ? status : uform_packer_vector_(&loader->packer, &tensor, vector);
 }
 
+static uform_status_t allocate_floats(uform_loader_t *loader, size_t count, float **floats) {
+    void *memory = NULL;
+    uform_status_t const status = uform_weights_allocate_(loader->packer.memory, count * sizeof(float), &memory);
+    *floats = memory;
+    return status;
+}
+
 uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm) {
-    uform_status_t const status = load_vector(loader, stem, "weight", &norm->gain);
-    return status ? status : load_vector(loader, stem, "bias", &norm->shift);
+    size_t const width = loader->encoder->width;
+    uform_status_t status = load_vector(loader, stem, "weight", &norm->gain);
+    if (status || loader->encoder->sizes.norm_bias)
+        return status ? status : load_vector(loader, stem, "bias", &norm->shift);
+    status = allocate_floats(loader, width, &norm->shift);
+    if (!status) memset(norm->shift, 0, width * sizeof(float));
+    return status;
 }
 
 static uform_status_t load_table(uform_loader_t *loader, char const *name, size_t rows, void **table) {
@@ -68,19 +81,16 @@ static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *l
     uform_encoder_t const *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
     uform_grouping_t const pairs = pair_grouping(encoder), heads = uform_loader_heads_(encoder);
-    struct {
-        uform_part_t part;
-        uform_grouping_t outputs;
-    } const parts[3] = {
-        {{architecture->query, !encoder->sizes.query_bias, 0, 0}, pairs},
-        {{architecture->key, !encoder->sizes.key_bias, 0, 0}, pairs},
-        {{architecture->value, !encoder->sizes.value_bias, 0, 0}, heads},
-    };
+    bool const no_bias[3] = {!encoder->sizes.query_bias, !encoder->sizes.key_bias, !encoder->sizes.value_bias};
+    char const *const stems[3] = {architecture->query, architecture->key, architecture->value};
     size_t const columns = heads.count * heads.padded;
     uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, encoder->width, linear);
-    for (size_t i = 0; i < 3 && !status; ++i)
+    for (size_t i = 0; i < 3 && !status; ++i) {
+        uform_part_t part = {stems[i], no_bias[i], 0, 0};
+        if (architecture->query_key_value) part = (uform_part_t){architecture->query_key_value, no_bias[i], i, 3};
         status = uform_loader_fill_(
-            loader, parts[i].part, parts[i].outputs, uform_ungrouped_(encoder->sizes.width), i * columns, linear);
+            loader, part, i < 2 ? pairs : heads, uform_ungrouped_(encoder->sizes.width), i * columns, linear);
+    }
     return status;
 }
 
@@ -130,7 +140,8 @@ static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
     if (!status)
         status = load_scaled(loader, architecture->attention_scale, output, uform_ungrouped_(encoder->sizes.width),
             uform_loader_heads_(encoder), &layer->attention_output);
-    if (!status) status = uform_loader_norm_(loader, architecture->attention_norm, &layer->attention_norm);
+    if (!status && (loader->layer || !architecture->first_attention_unnormed))
+        status = uform_loader_norm_(loader, architecture->attention_norm, &layer->attention_norm);
     if (!status) status = load_feed_forward(loader, &layer->feed_forward);
     if (!status) status = uform_loader_norm_(loader, architecture->feed_forward_norm, &layer->feed_forward_norm);
     return status;
@@ -147,11 +158,16 @@ static void spread_distances(uform_encoder_t const *encoder, float const *table,
         }
 }
 
+// Distances that two tokens of a text may have, and a few more.
+static size_t reach_of(uform_architecture_sizes_t const *sizes) {
+    return sizes->position_count - sizes->first_position + uform_row_step_k;
+}
+
 static uform_status_t load_distances(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_sizes_t const *sizes = &encoder->sizes;
-    size_t const reach = sizes->position_count - sizes->first_position + uform_row_step_k;
-    void *bias = NULL;
+    size_t const reach = reach_of(sizes);
+    float *bias = NULL;
     uform_tensor_t tensor;
     uform_status_t status = uform_loader_tensor_(
         loader, encoder->architecture->distance_bias, NULL, sizes->distance_count, sizes->heads, &tensor);
@@ -160,26 +176,64 @@ static uform_status_t load_distances(uform_loader_t *loader) {
     if (!table) return uform_status_out_of_memory_k;
     encoder->distance_stride = 2 * reach;
     status = uform_tensor_read_(&tensor, 0, uform_distance_buckets_k, table, sizes->heads);
-    if (!status)
-        status = uform_weights_allocate_(
-            loader->packer.memory, sizes->heads * encoder->distance_stride * sizeof(float), &bias);
+    if (!status) status = allocate_floats(loader, sizes->heads * encoder->distance_stride, &bias);
     if (!status) {
         spread_distances(encoder, table, reach, bias);
-        encoder->distance_bias = (float *)bias + reach;
+        encoder->distance_bias = bias + reach;
     }
     uform_free_(table);
     return status;
+}
+
+// What is beyond the window is infinitely unlikely.
+static uform_status_t make_window(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    size_t const reach = reach_of(&encoder->sizes), farthest = encoder->sizes.window / 2;
+    float *bias = NULL;
+    uform_status_t const status = allocate_floats(loader, 2 * reach, &bias);
+    if (status) return status;
+    for (size_t place = 0; place < 2 * reach; ++place) {
+        size_t const distance = place > reach ? place - reach : reach - place;
+        bias[place] = distance > farthest ? -INFINITY : 0.0f;
+    }
+    encoder->window_bias = bias + reach;
+    return status;
+}
+
+static uform_status_t make_rotations(uform_loader_t *loader, float base, uform_rotations_t *rotations) {
+    uform_encoder_t const *encoder = loader->encoder;
+    size_t const count = encoder->sizes.position_count, half = encoder->head_width / 2;
+    uform_status_t status = allocate_floats(loader, count * half, &rotations->cosines);
+    if (!status) status = allocate_floats(loader, count * half, &rotations->sines);
+    if (!status)
+        uform_rotary_places_(
+            base, count, encoder->sizes.width / encoder->sizes.heads, half, rotations->cosines, rotations->sines);
+    return status;
+}
+
+// Where tokens are: rows of a table, rotations, biases by distance.
+static uform_status_t load_places(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_architecture_sizes_t const *sizes = &encoder->sizes;
+    uform_status_t status = uform_status_ok_k;
+    if (architecture->positions)
+        status = load_table(loader, architecture->positions, sizes->position_count, &encoder->positions);
+    if (!status && architecture->distance_bias) status = load_distances(loader);
+    if (!status && architecture->positions_kind == uform_positions_rotary_texts_k)
+        status = make_rotations(loader, sizes->rotary_base, &encoder->rotations);
+    if (status || !architecture->has_windows) return status;
+    status = make_rotations(loader, sizes->local_rotary_base, &encoder->local_rotations);
+    return status ? status : make_window(loader);
 }
 
 static uform_status_t load_texts(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
     uform_status_t status = load_table(loader, architecture->words, encoder->sizes.vocabulary_count, &encoder->words);
-    if (!status)
-        status = load_table(loader, architecture->positions, encoder->sizes.position_count, &encoder->positions);
+    if (!status) status = load_places(loader);
     if (!status && architecture->types)
         status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
-    if (!status && architecture->distance_bias) status = load_distances(loader);
     return status;
 }
 
@@ -207,7 +261,7 @@ uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tow
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder) {
     uform_architecture_sizes_t const *sizes = &tower->sizes;
     size_t const head = sizes->width / sizes->heads;
-    bool const rotated = tower->architecture->positions_kind == uform_positions_rotary_k;
+    bool const rotated = uform_is_rotated_(tower->architecture);
     *encoder = (uform_encoder_t){
         .architecture = tower->architecture,
         .sizes = *sizes,

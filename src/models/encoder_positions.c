@@ -101,6 +101,17 @@ void uform_resample_row_(uform_positions_t kind, float const *table, uform_grid_
     }
 }
 
+void uform_rotary_places_(float base, size_t count, size_t head, size_t half, float *cosines, float *sines) {
+    for (size_t i = 0; i < half; ++i) {
+        float const frequency = 2 * i < head ? 1.0f / powf(base, (float)(2 * i) / (float)head) : 0.0f;
+        for (size_t place = 0; place < count; ++place) {
+            float const angle = (float)place * frequency; // rounded as the reference rounds it
+            cosines[place * half + i] = cosf(angle);
+            sines[place * half + i] = sinf(angle);
+        }
+    }
+}
+
 void uform_rotary_angles_(
     float base, size_t prefix_count, uform_grid_t grid, size_t head, size_t half, float *cosines, float *sines) {
     size_t const quarter = head / 4, patches = grid.height * grid.width;

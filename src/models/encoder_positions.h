@@ -13,6 +13,9 @@ enum { uform_largest_table_side_k = 256 }; ///< of a table of positions that is 
 /// `after` it or not. Near ones have rows of their own, farther ones share them in ever larger groups, and so do all from 91 on.
 size_t uform_distance_bucket_(size_t distance, bool after);
 
+/// Cosines and sines, [count, half], of the pairs of a head whose real width is `head`, by the token's number.
+void uform_rotary_places_(float base, size_t count, size_t head, size_t half, float *cosines, float *sines);
+
 /// Positions of one row of a grid, [grid.width, width], out of a learned table, [table_grid, width], as torch's interpolate gives
 /// them without aligning corners. Sides of the table are at most `uform_largest_table_side_k` unless the grids are equal.
 void uform_resample_row_(uform_positions_t kind, float const *table, uform_grid_t table_grid, uform_grid_t grid,

@@ -51,7 +51,9 @@ static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
 
 // Of cosines, and of sines.
 static size_t angle_bytes(uform_encoder_t const *encoder, size_t rows) {
-    return uform_is_rotated_(encoder) ? rows * encoder->head_width / 2 * sizeof(float) : 0;
+    return encoder->architecture->positions_kind == uform_positions_rotary_k
+               ? rows * encoder->head_width / 2 * sizeof(float)
+               : 0;
 }
 
 size_t uform_encoder_member_bytes_(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest) {

@@ -18,7 +18,10 @@ typedef struct uform_pass_t {
     size_t capacity; ///< rows a panel has room for
     size_t lane;     ///< elements of the scalar in a line
     uform_panels_t residual, hidden, projections, attended, inner, gates;
-    float *cosines, *sines; ///< [rows, head_width / 2] of images on unusual grids
+    float const *bias; ///< of the layer's attention, see `distance_bias`; NULL for none
+    size_t bias_stride;
+    uform_rotations_t rotations; ///< of the layer; texts only
+    float *cosines, *sines;      ///< [rows, head_width / 2] of images on unusual grids
 } uform_pass_t;
 
 /// What a member does of a step: elements [begin, end) of something.
@@ -29,10 +32,6 @@ typedef struct uform_share_t {
 /// A pass over scratch of `uform_encoder_scratch_bytes_`.
 uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,
     uform_batch_t const *batch, uform_member_t const *member, void *scratch);
-
-static inline bool uform_is_rotated_(uform_encoder_t const *encoder) {
-    return encoder->architecture->positions_kind == uform_positions_rotary_k;
-}
 
 /// Columns of the feed-forward layer whose products are added at once, and those that are there at once.
 size_t uform_chunk_columns_(uform_encoder_t const *encoder);

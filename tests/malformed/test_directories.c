@@ -26,7 +26,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -230,6 +230,26 @@ static void families_are_checked(void **state) {
         {"config.json", "\"n_heads\": 2", "\"n_heads\": 3", MALFORMED, "n_heads"},
         {"model.safetensors", "sa_layer_norm", "sa_layer_nerm", NOT_FOUND, "sa_layer_norm.weight: missing"},
     };
+    static change_t const modernbert[] = {
+        {"config.json", "[\n    \"full_attention\"", "[\n    \"sliding_attention\"", UNSUPPORTED, "layer_types"},
+        {"config.json", "[\n    \"full_attention\"", "[\n    \"wide\"", MALFORMED,
+            "layer_types: expected \"full_attention\" or"},
+        {"config.json", "\"layer_types\": [", "\"layer_types\": [], \"x\": [", MALFORMED, "layer_types"},
+        {"config.json", "\"rope_type\": \"default\"", "\"rope_type\": \"yarn\"", UNSUPPORTED,
+            "full_attention: rope_type: expected \"default\", found \"yarn\""},
+        {"config.json", "\"rope_theta\": 500.0", "\"rope_theta\": 0", MALFORMED, "full_attention: rope_theta"},
+        {"config.json", "\"rope_theta\": 30.0", "\"x\": 1", uform_status_ok_k, NULL},
+        {"config.json", "\"full_attention\": {", "\"full_attention\": 3, \"x\": {", MALFORMED, "full_attention"},
+        {"config.json", "\"num_attention_heads\": 2", "\"num_attention_heads\": 8", UNSUPPORTED, "even width"},
+        {"config.json", "\"max_position_embeddings\": 160", "\"max_position_embeddings\": 1000000", MALFORMED,
+            "max_position_embeddings: expected an integer from 1 to 131072"},
+        {"config.json", "\"model_type\"", "\"rope_scaling\": {\"type\": \"yarn\"}, \"model_type\"", UNSUPPORTED,
+            "rope_scaling"},
+        {"model.safetensors", "layers.3.attn.Wqkv.weight", "layers.3.attn.wqkv.weight", NOT_FOUND,
+            "layers.3.attn.Wqkv.weight: missing"},
+        {"model.safetensors", "[120,40]", "[40,120]", MALFORMED, "Wqkv.weight: shape: expected [120, 40]"},
+    };
+    changes_check(*state, "modernbert_biases", modernbert, sizeof modernbert / sizeof *modernbert);
     changes_check(*state, "roberta", roberta, sizeof roberta / sizeof *roberta);
     changes_check(*state, "mpnet", mpnet, sizeof mpnet / sizeof *mpnet);
     changes_check(*state, "distilbert", distilbert, sizeof distilbert / sizeof *distilbert);

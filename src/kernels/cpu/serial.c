@@ -241,7 +241,8 @@ static void lookup(precision_t precision, uform_lookup_call_t const *call) {
         for (size_t i = 0; i < stride; ++i) {
             float const word = table_at(precision, call->words, call->ids[row] * stride + i);
             float const type = call->types ? table_at(precision, call->types, call->type_ids[row] * stride + i) : 0.0f;
-            float const position = table_at(precision, call->positions, call->position_ids[row] * stride + i);
+            float const position =
+                call->positions ? table_at(precision, call->positions, call->position_ids[row] * stride + i) : 0.0f;
             *at_f32(&call->residual, row, i) = i < call->width ? word + type + position : 0.0f;
         }
 }

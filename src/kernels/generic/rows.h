@@ -149,11 +149,12 @@ UFORM_INLINED void rows_lookup(uform_lookup_call_t const *call, bool bf16) {
     for (size_t row = 0; row < call->rows; ++row) {
         char const *const words = (char const *)call->words + call->ids[row] * stride;
         char const *const types = call->types ? (char const *)call->types + call->type_ids[row] * stride : NULL;
-        char const *const positions = (char const *)call->positions + call->position_ids[row] * stride;
+        char const *const positions =
+            call->positions ? (char const *)call->positions + call->position_ids[row] * stride : NULL;
         for (size_t column = 0; column < padded; column += vector_lanes_k) {
             vector_t sum = rows_table_load(words, column, bf16);
             if (types) sum = vector_add(sum, rows_table_load(types, column, bf16));
-            sum = vector_add(sum, rows_table_load(positions, column, bf16));
+            if (positions) sum = vector_add(sum, rows_table_load(positions, column, bf16));
             size_t const left = column < call->width ? call->width - column : 0;
             vector_store(
                 rows_f32_at(&call->residual, row, column), vector_select(vector_first(left), sum, vector_zero()));

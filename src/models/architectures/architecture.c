@@ -35,6 +35,7 @@ static uform_family_t const families[] = {
     TEXT("camembert", roberta),
     TEXT("distilbert", distilbert),
     TEXT("mpnet", mpnet),
+    TEXT("modernbert", modernbert),
     DUAL("clip", clip_text, clip_image, false),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

@@ -19,6 +19,7 @@ typedef struct uform_architecture_sizes_t {
     float norm_epsilon;
     uform_activation_t activation, projection_activation;
     bool query_bias, key_bias, value_bias, output_bias, feed_forward_bias, patch_bias;
+    bool norm_bias;      ///< norms have a shift
     bool gated;          ///< the feed-forward layer has a gate
     bool attention_head; ///< the vector comes from attention pooling
     // Texts.
@@ -32,7 +33,9 @@ typedef struct uform_architecture_sizes_t {
     size_t patch;          ///< side of a square patch, in pixels
     size_t patch_count;    ///< rows of the position table that belong to patches, where the file gives their number
     size_t register_count; ///< tokens between the class token and the patches
-    float rotary_base;
+    float rotary_base, local_rotary_base; ///< the second of layers with a window
+    // Layers whose number is no multiple of `global_every` see a window: keys up to half of it away, either way.
+    size_t window, global_every;
 } uform_architecture_sizes_t;
 
 /// How a value is spelled in config.json.
@@ -80,6 +83,7 @@ enum {
     uform_largest_vocabulary_k = 1 << 28,
     uform_largest_positions_k = 1 << 24,
     uform_largest_patch_k = 1 << 8,
+    uform_largest_rotations_k = 1 << 17, ///< positions that have no table in a file to bound them
 };
 
 enum { uform_distance_buckets_k = 32 }; ///< groups of distances between tokens that share a bias
@@ -88,11 +92,12 @@ enum { uform_distance_buckets_k = 32 }; ///< groups of distances between tokens 
 
 /// How a tower knows where a token or a patch is.
 typedef enum uform_positions_t {
-    uform_positions_table_k,    ///< a learned row a place; images have one size
-    uform_positions_bicubic_k,  ///< learned on a square grid, resampled for others: bicubic, without antialiasing
-    uform_positions_smoothed_k, ///< the same with antialiasing
-    uform_positions_bilinear_k, ///< likewise, bilinear, with antialiasing
-    uform_positions_rotary_k,   ///< queries and keys of patches are rotated by their place; there is no table
+    uform_positions_table_k,        ///< a learned row a place; images have one size
+    uform_positions_bicubic_k,      ///< learned on a square grid, resampled for others: bicubic, without antialiasing
+    uform_positions_smoothed_k,     ///< the same with antialiasing
+    uform_positions_bilinear_k,     ///< likewise, bilinear, with antialiasing
+    uform_positions_rotary_k,       ///< queries and keys of patches are rotated by their place; there is no table
+    uform_positions_rotary_texts_k, ///< likewise those of tokens, by their number
 } uform_positions_t;
 
 /// Which token stands for all of them, where no modules.json says.
@@ -114,6 +119,8 @@ typedef struct uform_architecture_t {
     uform_positions_t positions_kind;
     uform_summary_t summary;
     bool norm_first;                ///< norms stand before attention and feed-forward layer, not behind their sums
+    bool first_attention_unnormed;  ///< the first layer has no norm before its attention
+    bool has_windows;               ///< layers differ in what they see, see `global_every`
     bool causal;                    ///< a token sees those before it only
     bool cut_bluntly;               ///< a text too long loses its end, special tokens and all
     bool channels_last;             ///< patches are flattened with the channel fastest
@@ -127,6 +134,7 @@ typedef struct uform_architecture_t {
     char const *positions;
     size_t prefix_positions; ///< rows in front of the table of positions that belong to tokens before the patches
     char const *embedding_norm;
+    char const *query_key_value; ///< instead of the next three: one layer that holds the rows of all
     char const *query, *key, *value, *attention_output, *attention_norm, *attention_scale;
     char const
         *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
@@ -160,10 +168,11 @@ typedef struct uform_family_t {
 } uform_family_t;
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
-    uform_architecture_mpnet_, uform_architecture_clip_text_, uform_architecture_clip_image_,
-    uform_architecture_siglip_text_, uform_architecture_siglip_image_, uform_architecture_siglip2_image_,
-    uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
-    uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
+    uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_clip_text_,
+    uform_architecture_clip_image_, uform_architecture_siglip_text_, uform_architecture_siglip_image_,
+    uform_architecture_siglip2_image_, uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_,
+    uform_architecture_dinov2_registers_, uform_architecture_dinov3_, uform_architecture_uform3_text_,
+    uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
 uform_family_t const *uform_family_find_(char const *model_type);
