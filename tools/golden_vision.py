@@ -169,6 +169,7 @@ class Variant:
         self.folder = self.path      # where the transformers model lies
         self.limit = None            # tokens a text may have
         self.pad = None              # the id that fills texts up to that limit
+        self.pads_left = False
         self.oracle = None           # another directory whose weights transformers can read under the same names
         self.model_class = None
         self.expected = {}
@@ -211,7 +212,8 @@ def numbers(tensor):
 
 def text_vector(variant, model, ids):
     if variant.pad is not None:  # to the trained length, and no mask: padding takes part
-        ids = ids + [variant.pad] * (variant.limit - len(ids))
+        padding = [variant.pad] * (variant.limit - len(ids))
+        ids = padding + ids if variant.pads_left else ids + padding
     options = {"input_ids": torch.tensor([ids])}
     if hasattr(model, "get_text_features"):
         return model.get_text_features(**options).pooler_output
@@ -430,6 +432,16 @@ def make_siglip():
         "SiglipImageProcessorFast", size={"height": 30, "width": 30}, resample=2, **HALF)
     second.limit, second.pad = 18, 0
     expect(second, Tokenizer.from_file(str(second.path / "tokenizer.json")))
+
+    # The same as transformers' fifth version saves it: its class lowers the case and pads left, where files don't say otherwise.
+    renamed = Variant("siglip_renamed", "siglip_gemma").link("config.json", "model.safetensors", "preprocessor_config.json", "tokenizer.json")
+    write_json(renamed.path / "tokenizer_config.json", {"tokenizer_class": "Siglip2Tokenizer", "model_max_length": 18})
+    write_json(renamed.path / "special_tokens_map.json", {"pad_token": {"content": "<mask>", "lstrip": False, "rstrip": False}})
+    tokenizer = transformers.AutoTokenizer.from_pretrained(renamed.path)
+    renamed.model_class, renamed.limit, renamed.pad = transformers.SiglipModel, 18, tokenizer.pad_token_id
+    renamed.pads_left = tokenizer.padding_side == "left"
+    assert type(tokenizer).__name__ == "Siglip2Tokenizer" and renamed.pad == 4 and renamed.pads_left
+    expect(renamed, tokenizer)
 
     whole = transformers.SiglipModel.from_pretrained(base.path, dtype=torch.bfloat16)
     vision = Variant("siglip_vision", "siglip").link("preprocessor_config.json")

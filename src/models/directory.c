@@ -109,7 +109,6 @@ static uform_status_t refuse_adapter(char const *transformer) {
 /// What tokenizer.json says has to fit config.json.
 static uform_status_t check_tokenizer(char const *path, uform_directory_t *directory) {
     uform_architecture_t const *architecture = directory->text.architecture;
-    uform_architecture_sizes_t *sizes = &directory->text.sizes;
     bool const left = uform_tokenizer_truncates_left_(directory->tokenizer) && !architecture->cut_bluntly;
     if (directory->truncate_left == uform_switch_auto_k)
         directory->truncate_left = left ? uform_switch_on_k : uform_switch_off_k;
@@ -118,15 +117,7 @@ static uform_status_t check_tokenizer(char const *path, uform_directory_t *direc
         return uform_fail_(uform_status_unsupported_k,
             "%s: its %zu special tokens are more than the directory's limit of %zu tokens a text", path, specials,
             directory->max_tokens);
-    if (architecture->summary != uform_summary_padded_last_k) return uform_status_ok_k;
-    uint32_t pad;
-    if (directory->pad_token &&
-        uform_tokenizer_id_(directory->tokenizer, directory->pad_token, strlen(directory->pad_token), &pad))
-        sizes->pad_token = pad;
-    if (sizes->pad_token < sizes->vocabulary_count) return uform_status_ok_k;
-    return uform_fail_(uform_status_mismatched_k,
-        "%s: the padding token, %zu, is beyond config.json's vocab_size of %zu", path, sizes->pad_token,
-        sizes->vocabulary_count);
+    return uform_directory_settle_padding_(path, directory);
 }
 
 static uform_status_t open_tokenizer(char const *transformer, uform_directory_t *directory) {
@@ -134,7 +125,6 @@ static uform_status_t open_tokenizer(char const *transformer, uform_directory_t 
     char *path = uform_path_join_(transformer, name);
     if (!path) return uform_status_out_of_memory_k;
     uform_status_t status = uform_status_ok_k;
-    if (directory->family->lowercase) directory->tokenizer_settings.lower_case = true;
     // The other tower of two may still be of use.
     if (directory->image.architecture && !uform_file_exists_(path)) directory->text.missing = name;
     else status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);

@@ -61,10 +61,14 @@ typedef struct uform_directory_t {
     uform_tokenizer_settings_t tokenizer_settings;
     uform_switch_t truncate_left; ///< long texts lose tokens at their start (on) or at their end (off)
     size_t max_tokens;            ///< the limit sentence-transformers would use
-    char *pad_token;              ///< what tokenizer_config.json calls it; NULL when it doesn't
-    bool include_prompt;          ///< prompt tokens take part in the pooling
-    size_t truncate_dimensions;   ///< config_sentence_transformers.json: truncate_dim; zero keeps all
-    uform_prompt_t *prompts;      ///< [prompt_count]
+    char *pad_token;              ///< as its file calls it; NULL when none does
+    char const *pad_token_file;   ///< the name of that file; NULL for the tokenizer's class
+    uform_switch_t
+        pads_left; ///< fill up to a full length before (on) or behind (off) the text; auto: as tokenizer.json does
+    bool class_pads_left;       ///< and where that doesn't say
+    bool include_prompt;        ///< prompt tokens take part in the pooling
+    size_t truncate_dimensions; ///< config_sentence_transformers.json: truncate_dim; zero keeps all
+    uform_prompt_t *prompts;    ///< [prompt_count]
     size_t prompt_count;
     size_t default_prompt; ///< position in `prompts`, or `prompt_count` for none
     // Images.

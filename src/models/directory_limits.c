@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/detail.h"
-#include "base/memory.h"
 #include "models/directory_parts.h"
 
 /// A limit as files spell it: an integer of any size, of which only what the positions allow matters.
@@ -104,17 +103,6 @@ static uform_status_t read_side(uform_config_t const *config, uform_switch_t *le
     return uform_json_unexpected_(config->path, "truncation_side", "\"left\" or \"right\"", side);
 }
 
-/// The padding token: its content, or an object that holds it.
-static uform_status_t read_pad_token(uform_config_t const *config, char **pad_token) {
-    uform_json_t const *found = uform_json_find_(config->root, "pad_token");
-    if (found && found->kind == uform_json_object_k) found = uform_json_find_(found, "content");
-    if (!found || found->kind != uform_json_string_k) return uform_status_ok_k;
-    *pad_token = uform_allocate_(found->length + 1, 1);
-    if (!*pad_token) return uform_status_out_of_memory_k;
-    memcpy(*pad_token, found->text, found->length);
-    return uform_status_ok_k;
-}
-
 static uform_status_t read_tokenizer_config(char const *transformer, size_t *limit, uform_directory_t *directory) {
     uform_config_t config;
     uform_status_t status = uform_config_open_(transformer, "tokenizer_config.json", uform_json_optional_k, &config);
@@ -122,7 +110,7 @@ static uform_status_t read_tokenizer_config(char const *transformer, size_t *lim
     if (status == uform_status_ok_k) status = read_limit(config.root, config.path, "model_max_length", limit);
     if (status == uform_status_ok_k) status = read_bert_switches(&config, &directory->tokenizer_settings);
     if (status == uform_status_ok_k) status = read_side(&config, &directory->truncate_left);
-    if (status == uform_status_ok_k) status = read_pad_token(&config, &directory->pad_token);
+    if (status == uform_status_ok_k) status = uform_directory_read_padding_(transformer, &config, directory);
     uform_config_close_(&config);
     return status;
 }

@@ -32,10 +32,18 @@ uform_status_t uform_directory_read_config_(char const *transformer, uform_direc
 uform_status_t uform_directory_read_projections_(uform_directory_t *directory);
 
 /// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens`, `truncate_left`,
-/// `pad_token` and `tokenizer_settings`.
+/// `tokenizer_settings`, and what is said of padding.
 /// Without modules.json sentence-transformers ignores the former.
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
+
+/// tokenizer_config.json (opened, perhaps absent) and special_tokens_map.json: `pad_token`, `pads_left`, and what follows from the
+/// tokenizer's class.
+uform_status_t uform_directory_read_padding_(
+    char const *transformer, uform_config_t const *config, uform_directory_t *directory);
+
+/// Where texts are padded: settles `pads_left` and the text tower's `sizes.pad_token`. Needs `tokenizer`, whose path is in details.
+uform_status_t uform_directory_settle_padding_(char const *path, uform_directory_t *directory);
 
 /// config_sentence_transformers.json: `prompts`, `default_prompt` and `truncate_dimensions`.
 uform_status_t uform_directory_read_prompts_(uform_directory_t *directory);

@@ -49,10 +49,13 @@ void uform_place_text_(uform_encode_call_t const *call, uform_batch_t const *bat
     uform_architecture_sizes_t const *sizes = &call->tower->sizes;
     uform_tokenize_buffer_t const *tokens = &buffer->tokens;
     size_t const begin = batch->text_begins[text], count = prepared->text_tokens;
+    bool const pads_left = call->model->directory.pads_left == uform_switch_on_k;
+    size_t const first = pads_left ? prepared->tokens - count : 0;
     uint32_t position = (uint32_t)sizes->first_position;
     for (size_t i = 0; i < prepared->tokens; ++i) {
-        batch->ids[begin + i] = i < count ? tokens->ids[i] : (uint32_t)sizes->pad_token;
-        batch->type_ids[begin + i] = i < count ? tokens->type_ids[i] : 0;
+        bool const is_token = i - first < count; // which wraps where padding comes first
+        batch->ids[begin + i] = is_token ? tokens->ids[i - first] : (uint32_t)sizes->pad_token;
+        batch->type_ids[begin + i] = is_token ? tokens->type_ids[i - first] : 0;
         bool const skipped = sizes->skips_padding && batch->ids[begin + i] == sizes->pad_token;
         batch->position_ids[begin + i] = skipped ? (uint32_t)sizes->first_position - 1 : position++;
     }

@@ -25,6 +25,7 @@ struct uform_tokenizer_s {
     size_t vocabulary_count; ///< one more than the largest id
     size_t truncation;       ///< the file's limit; zero without one
     bool truncates_left;
+    uform_tokenizer_padding_t padding;
 };
 
 typedef struct uform_tokenize_work_t {
@@ -38,6 +39,14 @@ typedef struct uform_tokenize_work_t {
     size_t type_capacity;
 } uform_tokenize_work_t;
 
+/// Which side tokens are dropped from, or put to.
+static uform_status_t read_direction(uform_json_t const *object, char const *where, bool *left) {
+    uform_json_t const *const direction = uform_json_find_(object, "direction");
+    *left = uform_json_equals_(direction, "Left");
+    if (!direction || *left || uform_json_equals_(direction, "Right")) return uform_status_ok_k;
+    return uform_json_unexpected_(where, "direction", "\"Left\" or \"Right\"", direction);
+}
+
 static uform_status_t read_truncation(uform_json_t const *root, char const *path, size_t *limit, bool *left) {
     uform_json_t const *truncation = NULL;
     uform_status_t status =
@@ -46,10 +55,24 @@ static uform_status_t read_truncation(uform_json_t const *root, char const *path
     uform_where_t where;
     uform_where_start_(&where, path, "truncation");
     status = uform_json_size_(truncation, where.text, "max_length", 0, (size_t)1 << 53, uform_json_required_k, limit);
-    uform_json_t const *const direction = uform_json_find_(truncation, "direction");
-    *left = uform_json_equals_(direction, "Left");
-    if (status != uform_status_ok_k || !direction || *left || uform_json_equals_(direction, "Right")) return status;
-    return uform_json_unexpected_(where.text, "direction", "\"Left\" or \"Right\"", direction);
+    return status == uform_status_ok_k ? read_direction(truncation, where.text, left) : status;
+}
+
+/// Needs the vocabulary: the token is told by its content, as transformers reads it.
+static uform_status_t read_padding(uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path) {
+    uform_json_t const *padding = NULL;
+    uform_tokenizer_padding_t *const found = &tokenizer->padding;
+    uform_status_t status =
+        uform_json_member_(root, path, "padding", uform_json_object_k, uform_json_optional_k, &padding);
+    if (status != uform_status_ok_k || !padding) return status;
+    uform_where_t where;
+    uform_where_start_(&where, path, "padding");
+    char const *token = NULL;
+    size_t length = 0;
+    status = uform_json_string_(padding, where.text, "pad_token", uform_json_optional_k, &token, &length);
+    found->found = true;
+    found->has_token = token && uform_tokenizer_id_(tokenizer, token, length, &found->token);
+    return status == uform_status_ok_k ? read_direction(padding, where.text, &found->left) : status;
 }
 
 static uform_status_t read_version(uform_json_t const *root, char const *path) {
@@ -75,6 +98,8 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     if (status != uform_status_ok_k) return status;
     status = uform_added_tokens_load_(
         uform_json_find_(root, "added_tokens"), path, &tokenizer->model, &tokenizer->normalizer, &tokenizer->added);
+    if (status != uform_status_ok_k) return status;
+    status = read_padding(tokenizer, root, path);
     if (status != uform_status_ok_k) return status;
     size_t count;
     uint32_t largest;
@@ -118,6 +143,10 @@ size_t uform_tokenizer_truncation_(uform_tokenizer_t tokenizer) {
 
 bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer) {
     return tokenizer->truncates_left;
+}
+
+uform_tokenizer_padding_t uform_tokenizer_padding_(uform_tokenizer_t tokenizer) {
+    return tokenizer->padding;
 }
 
 size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer) {

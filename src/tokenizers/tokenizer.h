@@ -37,6 +37,16 @@ size_t uform_tokenizer_truncation_(uform_tokenizer_t tokenizer);
 /// Whether the file's `truncation` drops tokens at the start of a long text.
 bool uform_tokenizer_truncates_left_(uform_tokenizer_t tokenizer);
 
+/// What the file's `padding` fills texts up with. `uform_tokenizer_run_` doesn't pad.
+typedef struct uform_tokenizer_padding_t {
+    bool found;     ///< the file has one
+    bool left;      ///< tokens go before the text
+    bool has_token; ///< and its token is known
+    uint32_t token; ///< by its id
+} uform_tokenizer_padding_t;
+
+uform_tokenizer_padding_t uform_tokenizer_padding_(uform_tokenizer_t tokenizer);
+
 /// Special tokens the template puts around every text.
 size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer);
 

@@ -68,8 +68,15 @@ static change_t const siglip_changes[] = {
     {"model.safetensors", "vision_model.head.probe", "vision_model.head.prone", NOT_FOUND, "head.probe: missing"},
     {"model.safetensors", "in_proj_bias", "in_proj_bill", NOT_FOUND, "head.attention.in_proj_bias: missing"},
     {"config.json", "\"vision_use_head\": true", "\"vision_use_head\": false", UNSUPPORTED, "vision_use_head"},
-    // Without a token of that name config.json's number is the padding's.
-    {"tokenizer_config.json", "\"pad_token\": \"</s>\"", "\"pad_token\": \"<none>\"", OK, NULL},
+    {"tokenizer_config.json", "\"pad_token\": \"</s>\"", "\"pad_token\": \"<none>\"", MISMATCHED,
+        "tokenizer.json: expected tokenizer_config.json's pad_token \"<none>\", found no such token"},
+    {"tokenizer_config.json", NULL, "{\"padding_side\": \"middle\"}", MALFORMED, "padding_side"},
+    {"special_tokens_map.json", NULL, "[]", MALFORMED, "special_tokens_map.json"},
+    {"special_tokens_map.json", NULL, "{\"pad_token\": \"<none>\"}", MISMATCHED, "special_tokens_map.json's pad_token"},
+    {"tokenizer.json", "\"padding\": null", "\"padding\": 3", MALFORMED, "padding: expected an object, found 3"},
+    {"tokenizer.json", "\"padding\": null", "\"padding\": {\"direction\": \"Up\"}", MALFORMED,
+        "padding: direction: expected \"Left\" or \"Right\""},
+    // Without any word about padding, config.json's number is it.
     {"tokenizer_config.json", NULL, NULL, OK, NULL},
 };
 

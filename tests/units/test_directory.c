@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -121,6 +122,69 @@ static void limits_follow_the_files(void **state) {
     uform_directory_close_(&directory);
 }
 
+/// Puts a padding into tokenizer.json, which has none.
+static void write_padding(workspace_t const *workspace, char const *padding) {
+    static char const wanted[] = "\"padding\": null";
+    size_t length;
+    unsigned char *const bytes = workspace_read(workspace, "tokenizer.json", &length);
+    bytes[length] = 0;
+    char *const key = strstr((char *)bytes, wanted), *const changed = calloc(length + strlen(padding) + 1, 1);
+    assert_non_null(key);
+    assert_non_null(changed);
+    memcpy(changed, bytes, (size_t)(key - (char *)bytes));
+    strcat(strcat(strcat(changed, "\"padding\": "), padding), key + sizeof(wanted) - 1);
+    workspace_write_text(workspace, "tokenizer.json", changed);
+    free(changed);
+    free(bytes);
+}
+
+/// What transformers' AutoTokenizer pads with. In both models, `<pad>` is 0 and config.json's number is 1.
+static void padding_follows_the_files(void **state) {
+    static struct {
+        char const *model, *config, *map, *padding;
+        size_t pad_token;
+        bool left, lower_case;
+    } const rows[] = {
+        {"siglip", "{\"pad_token\": \"</s>\"}", NULL, NULL, 1, false, false},
+        {"siglip", "{\"pad_token\": {\"content\": \"<unk>\"}}", NULL, NULL, 2, false, false},
+        {"siglip", "{\"pad_token\": \"<unk>\", \"padding_side\": \"left\"}", NULL, NULL, 2, true, false},
+        {"siglip", "{}", NULL, NULL, 1, false, false},
+        {"siglip", "{\"pad_token\": null, \"padding_side\": null}", NULL, NULL, 1, false, false},
+        {"siglip", NULL, "{\"pad_token\": \"<unk>\"}", NULL, 2, false, false},
+        {"siglip", "{\"pad_token\": \"</s>\"}", "{\"pad_token\": {\"content\": \"<unk>\"}}", NULL, 2, false, false},
+        {"siglip", "{\"pad_token\": \"</s>\", \"added_tokens_decoder\": {}}", "{\"pad_token\": \"<unk>\"}", NULL, 1,
+            false, false},
+        {"siglip", "{}", NULL, "{\"pad_token\": \"<unk>\", \"direction\": \"Left\"}", 2, true, false},
+        {"siglip", "{\"pad_token\": \"</s>\", \"padding_side\": \"right\"}", NULL,
+            "{\"pad_token\": \"<unk>\", \"direction\": \"Left\"}", 1, false, false},
+        {"siglip", "{\"tokenizer_class\": \"T5TokenizerFast\"}", NULL, NULL, 0, false, false},
+        {"siglip", "{\"tokenizer_class\": \"SiglipTokenizer\"}", NULL, "{\"pad_token\": \"<unk>\"}", 1, false, false},
+        {"siglip_gemma", "{\"tokenizer_class\": \"GemmaTokenizer\"}", NULL, NULL, 0, true, false},
+        {"siglip_gemma", "{\"tokenizer_class\": \"GemmaTokenizerFast\"}", NULL, "{\"direction\": \"Right\"}", 0, false,
+            false},
+        {"siglip_gemma", "{\"tokenizer_class\": \"Siglip2Tokenizer\"}", NULL, NULL, 0, true, true},
+        {"siglip2", NULL, NULL, NULL, 0, true, true},
+        {"siglip2", "{\"tokenizer_class\": \"GemmaTokenizer\", \"padding_side\": \"right\"}", NULL, NULL, 0, false,
+            true},
+    };
+    workspace_t const *workspace = *state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        char model[workspace_path_bytes_k];
+        snprintf(model, sizeof(model), "../vision/models/%s", rows[i].model);
+        workspace_copy_model(workspace, model);
+        if (rows[i].config) workspace_write_text(workspace, "tokenizer_config.json", rows[i].config);
+        else workspace_remove(workspace, "tokenizer_config.json");
+        if (rows[i].map) workspace_write_text(workspace, "special_tokens_map.json", rows[i].map);
+        if (rows[i].padding) write_padding(workspace, rows[i].padding);
+        uform_directory_t directory = open_directory(workspace->path);
+        bool const left = directory.pads_left == uform_switch_on_k;
+        if (directory.text.sizes.pad_token != rows[i].pad_token || left != rows[i].left ||
+            directory.tokenizer_settings.lower_case != rows[i].lower_case)
+            fail_msg("row %zu: found %zu, %s", i, directory.text.sizes.pad_token, left ? "left" : "right");
+        uform_directory_close_(&directory);
+    }
+}
+
 static void tensors_are_found_under_every_name(void **state) {
     (void)state;
     static char const *const models[] = {
@@ -159,6 +223,7 @@ int main(void) {
         cmocka_unit_test(prompts_are_read),
         cmocka_unit_test(chains_are_read),
         cmocka_unit_test(limits_follow_the_files),
+        cmocka_unit_test(padding_follows_the_files),
         cmocka_unit_test(tensors_are_found_under_every_name),
     };
     return cmocka_run_group_tests_name("directory", tests, workspace_setup, workspace_teardown);

@@ -16,11 +16,11 @@ static char const *const uform3_image_sections[] = {"image_encoder", NULL};
 static char const *const outer_prefixes[] = {"", "clip.", "model.", NULL};
 
 /// Both towers in one space.
-#define DUAL(type, texts, images, lower)                                                                               \
+#define DUAL(type, texts, images, class)                                                                               \
     {                                                                                                                  \
         .model_type = type, .name = type, .text = &uform_architecture_##texts##_,                                      \
         .image = &uform_architecture_##images##_, .text_sections = text_sections, .image_sections = image_sections,    \
-        .outer_prefixes = outer_prefixes, .lowercase = lower, .scale = "logit_scale", .bias = "logit_bias",            \
+        .outer_prefixes = outer_prefixes, .tokenizer_class = class, .scale = "logit_scale", .bias = "logit_bias",      \
         .normalize = true                                                                                              \
     }
 #define TEXT(type, tower)                                                                                              \
@@ -36,19 +36,19 @@ static uform_family_t const families[] = {
     TEXT("distilbert", distilbert),
     TEXT("mpnet", mpnet),
     TEXT("modernbert", modernbert),
-    DUAL("clip", clip_text, clip_image, false),
+    DUAL("clip", clip_text, clip_image, NULL),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),
-    DUAL("siglip", siglip_text, siglip_image, false),
+    DUAL("siglip", siglip_text, siglip_image, NULL),
     TEXT("siglip_text_model", siglip_text),
     IMAGE("siglip_vision_model", siglip_image),
-    DUAL("siglip2", siglip_text, siglip2_image, true),
+    DUAL("siglip2", siglip_text, siglip2_image, "Siglip2Tokenizer"),
     {
         .model_type = "siglip2_text_model",
         .name = "siglip2_text_model",
         .text = &uform_architecture_siglip_text_,
         .outer_prefixes = outer_prefixes,
-        .lowercase = true,
+        .tokenizer_class = "Siglip2Tokenizer",
     },
     IMAGE("siglip2_vision_model", siglip2_image),
     IMAGE("vit", vit),

@@ -161,8 +161,8 @@ typedef struct uform_family_t {
         *text_sections; ///< keys of config.json, the first that is an object counts; NULL: all of the file
     char const *const *image_sections;
     char const *const *outer_prefixes;
-    bool lowercase;                     ///< texts are made lower case whatever tokenizer.json says
-    char const *scale, *bias;           ///< names of the logits' scale (a logarithm) and bias; NULL for none
+    char const *tokenizer_class; ///< what transformers takes whatever tokenizer_config.json says; NULL follows that
+    char const *scale, *bias;    ///< names of the logits' scale (a logarithm) and bias; NULL for none
     char const *text_file, *image_file; ///< where the towers' tensors are when there is no model.safetensors
     bool normalize;                     ///< vectors have length one unless modules.json says otherwise
 } uform_family_t;
