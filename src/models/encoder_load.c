@@ -112,18 +112,25 @@ static uform_status_t load_scaled(uform_loader_t *loader, char const *scale, ufo
     return status;
 }
 
+static bool has_weight(uform_loader_t const *loader, char const *stem) {
+    uform_tensor_t tensor;
+    return uform_directory_find_(loader->directory, loader->tower, NULL, stem, loader->layer, "weight", &tensor);
+}
+
 static uform_status_t load_feed_forward(uform_loader_t *loader, uform_feed_forward_t *target) {
     uform_architecture_t const *architecture = loader->encoder->architecture;
     uform_architecture_sizes_t const *sizes = &loader->encoder->sizes;
     uform_grouping_t const width = uform_ungrouped_(sizes->width), inner = uform_ungrouped_(sizes->feed_forward_width);
-    bool const no_bias = !sizes->feed_forward_bias, fused = architecture->gate_and_up_fused;
-    uform_part_t gate = {architecture->gate, no_bias, 0, fused ? 2 : 0};
+    bool const no_bias = !sizes->feed_forward_bias;
     uform_part_t up = {architecture->feed_forward_up, no_bias, 0, 0};
     uform_part_t down = {architecture->feed_forward_down, no_bias, 0, 0};
     uform_status_t status = uform_status_ok_k;
     if (sizes->gated) {
-        up = fused ? (uform_part_t){architecture->gate, no_bias, 1, 2}
-                   : (uform_part_t){architecture->gated_up, no_bias, 0, 0};
+        char const *const both = architecture->gate_and_up;
+        bool const fused = both && !(architecture->gate && has_weight(loader, architecture->gate));
+        uform_part_t const gate =
+            fused ? (uform_part_t){both, no_bias, 0, 2} : (uform_part_t){architecture->gate, no_bias, 0, 0};
+        up = fused ? (uform_part_t){both, no_bias, 1, 2} : (uform_part_t){architecture->gated_up, no_bias, 0, 0};
         down.stem = architecture->gated_down;
         status = uform_loader_linear_(loader, gate, inner, width, &target->gate);
     }

@@ -140,7 +140,7 @@ typedef struct uform_architecture_t {
         *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
     char const *feed_forward_up, *feed_forward_down, *feed_forward_norm, *feed_forward_scale;
     char const *gate, *gated_up, *gated_down; ///< instead of up and down where there is a gate
-    bool gate_and_up_fused;                   ///< `gate` holds the rows of both
+    char const *gate_and_up;                  ///< one matrix with the rows of both, where there is no `gate` by itself
     bool gate_is_silu;                        ///< whatever the file says of activations
     char const *final_norm;
     bool last_state_is_raw; ///< in the reference the final norm is the pooled token's alone

@@ -1,6 +1,7 @@
 /**
  *  DINOv2, without and with registers: norms first, scaled branches, images of any size by resampled positions, and a
- *  feed-forward layer with a gate in the giant one.
+ *  feed-forward layer with a gate in the giant one. Tensors are called as transformers saves them, or as its fifth version calls them
+ *  in memory.
  */
 #include "models/architectures/architecture.h"
 
@@ -26,14 +27,16 @@ static uform_config_row_t const register_config[] = {ROWS, UFORM_SQUARE("patch_s
 #define TOWER                                                                                                          \
     .summary = uform_summary_first_k, .norm_first = true, .patches = "embeddings.patch_embeddings.projection",         \
     .class_token = "embeddings.cls_token", .positions = "embeddings.position_embeddings", .prefix_positions = 1,       \
-    .query = "encoder.layer.%zu.attention.attention.query", .key = "encoder.layer.%zu.attention.attention.key",        \
-    .value = "encoder.layer.%zu.attention.attention.value",                                                            \
-    .attention_output = "encoder.layer.%zu.attention.output.dense", .attention_norm = "encoder.layer.%zu.norm1",       \
-    .attention_scale = "encoder.layer.%zu.layer_scale1.lambda1", .feed_forward_up = "encoder.layer.%zu.mlp.fc1",       \
-    .feed_forward_down = "encoder.layer.%zu.mlp.fc2", .feed_forward_norm = "encoder.layer.%zu.norm2",                  \
-    .feed_forward_scale = "encoder.layer.%zu.layer_scale2.lambda1", .gate = "encoder.layer.%zu.mlp.weights_in",        \
-    .gate_and_up_fused = true, .gate_is_silu = true, .gated_down = "encoder.layer.%zu.mlp.weights_out",                \
-    .final_norm = "layernorm"
+    .query = "encoder.layer.%zu.attention.attention.query|encoder.layer.%zu.attention.q_proj",                         \
+    .key = "encoder.layer.%zu.attention.attention.key|encoder.layer.%zu.attention.k_proj",                             \
+    .value = "encoder.layer.%zu.attention.attention.value|encoder.layer.%zu.attention.v_proj",                         \
+    .attention_output = "encoder.layer.%zu.attention.output.dense|encoder.layer.%zu.attention.o_proj",                 \
+    .attention_norm = "encoder.layer.%zu.norm1", .attention_scale = "encoder.layer.%zu.layer_scale1.lambda1",          \
+    .feed_forward_up = "encoder.layer.%zu.mlp.fc1", .feed_forward_down = "encoder.layer.%zu.mlp.fc2",                  \
+    .feed_forward_norm = "encoder.layer.%zu.norm2", .feed_forward_scale = "encoder.layer.%zu.layer_scale2.lambda1",    \
+    .gate = "encoder.layer.%zu.mlp.gate_proj", .gated_up = "encoder.layer.%zu.mlp.up_proj",                            \
+    .gate_and_up = "encoder.layer.%zu.mlp.weights_in", .gate_is_silu = true,                                           \
+    .gated_down = "encoder.layer.%zu.mlp.weights_out|encoder.layer.%zu.mlp.down_proj", .final_norm = "layernorm"
 
 uform_architecture_t const uform_architecture_dinov2_ = {
     .prefixes = prefixes,
