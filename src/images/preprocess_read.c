@@ -234,12 +234,18 @@ static uform_status_t read_size(
     }
 }
 
+/// transformers keeps a null switch as it is, and then it is not on.
+static uform_status_t read_switch(uform_json_t const *object, draft_t const *draft, char const *key, bool *value) {
+    uform_json_t const *found = uform_json_find_(object, key);
+    if (found && found->kind == uform_json_null_k) *value = false;
+    return uform_json_boolean_(object, draft->where, key, uform_json_optional_k, value);
+}
+
 static uform_status_t read_sizes(uform_json_t const *object, draft_t *draft) {
-    uform_status_t status =
-        uform_json_boolean_(object, draft->where, "default_to_square", uform_json_optional_k, &draft->square);
     bool squared = false;
+    uform_status_t status = read_switch(object, draft, "default_to_square", &draft->square);
     if (status == uform_status_ok_k && draft->family == family_clip_k)
-        status = uform_json_boolean_(object, draft->where, "use_square_size", uform_json_optional_k, &squared);
+        status = read_switch(object, draft, "use_square_size", &squared);
     if (status == uform_status_ok_k && draft->family != family_patches_k && find(object, "size")) {
         sizes_t sizes = {0};
         status = read_size(draft, object, "size", draft->square, &sizes);
@@ -311,21 +317,18 @@ static uform_status_t read_switches(uform_json_t const *object, draft_t *draft) 
     } const switches[] = {{"do_resize", &draft->resize}, {"do_center_crop", &draft->crop},
         {"do_rescale", &draft->rescale}, {"do_normalize", &draft->normalize}, {"do_pad", &draft->pad}};
     uform_status_t status = uform_status_ok_k;
-    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]) && status == uform_status_ok_k; ++i) {
-        uform_json_t const *found = uform_json_find_(object, switches[i].key);
-        // transformers keeps a null switch as it is, and then it is not on.
-        if (found && found->kind == uform_json_null_k) *switches[i].value = false;
-        status = uform_json_boolean_(object, draft->where, switches[i].key, uform_json_optional_k, switches[i].value);
-    }
+    for (size_t i = 0; i < sizeof(switches) / sizeof(switches[0]) && status == uform_status_ok_k; ++i)
+        status = read_switch(object, draft, switches[i].key, switches[i].value);
     return status;
 }
 
 static uform_status_t read_keys(uform_json_t const *object, draft_t *draft) {
     uform_status_t status = read_switches(object, draft);
     if (status == uform_status_ok_k) status = read_sizes(object, draft);
-    if (status == uform_status_ok_k)
+    // What is neither cut nor padded may have sizes of any kind.
+    if (status == uform_status_ok_k && draft->crop)
         status = read_area(draft, object, "crop_size", &draft->crop_height, &draft->crop_width);
-    if (status == uform_status_ok_k)
+    if (status == uform_status_ok_k && draft->pad)
         status = read_area(draft, object, "pad_size", &draft->pad_height, &draft->pad_width);
     if (status == uform_status_ok_k) status = read_factors(object, draft);
     if (status == uform_status_ok_k)

@@ -82,6 +82,27 @@ static void a_null_switch_is_off(void **state) {
     assert_int_equal(parse_clip("\"do_center_crop\": null, \"image_mean\": null", &preprocessor), uform_status_ok_k);
     assert_false(preprocessor.crop);
     assert_true(preprocessor.values[0][255] > 1.5f); // the class's own mean and deviation
+    // So is the one that says what a size of one number means.
+    assert_int_equal(
+        parse("{\"image_processor_type\": \"ViTImageProcessor\", \"size\": 30, \"default_to_square\": null}",
+            &preprocessor),
+        uform_status_ok_k);
+    assert_int_equal(preprocessor.sizing, uform_sizing_shortest_k);
+    assert_int_equal(preprocessor.shortest, 30);
+}
+
+static void sizes_that_nothing_uses_may_be_any(void **state) {
+    (void)state;
+    static char const sizes[] = "\"crop_size\": {\"shortest_edge\": 9}, \"pad_size\": {\"longest_edge\": 9}";
+    char keys[256];
+    uform_preprocessor_t preprocessor;
+    snprintf(keys, sizeof(keys), "%s, \"do_center_crop\": false", sizes);
+    assert_int_equal(parse_clip(keys, &preprocessor), uform_status_ok_k);
+    assert_false(preprocessor.crop);
+    assert_int_equal(preprocessor.pad_width, 0);
+    snprintf(keys, sizeof(keys), "%s, \"do_center_crop\": true", sizes);
+    assert_int_equal(parse_clip(keys, &preprocessor), uform_status_unsupported_k);
+    assert_non_null(strstr(uform_last_detail(), "crop_size: expected height and width"));
 }
 
 static void sizes_are_spelled_in_many_ways(void **state) {
@@ -280,6 +301,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(defaults_are_the_classes_own),
         cmocka_unit_test(a_null_switch_is_off),
+        cmocka_unit_test(sizes_that_nothing_uses_may_be_any),
         cmocka_unit_test(sizes_are_spelled_in_many_ways),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(files_count_in_order),
