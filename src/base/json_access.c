@@ -21,6 +21,8 @@ static struct {
     [uform_json_object_k] = {"an object"},
 };
 
+enum { number_bytes_k = 24 }; ///< of a number that are shown
+
 /// Integers beyond this are not exact in a double.
 static size_t const exact_limit = (size_t)1 << 53;
 
@@ -61,6 +63,9 @@ static void describe_string(uform_json_t const *node, char *buffer, size_t buffe
 char const *uform_json_describe_(uform_json_t const *node, char *buffer, size_t buffer_bytes) {
     if (!node) snprintf(buffer, buffer_bytes, "nothing");
     else if (node->kind == uform_json_boolean_k) snprintf(buffer, buffer_bytes, "%s", node->truth ? "true" : "false");
+    else if (node->kind == uform_json_number_k && !node->integer) // 3.0 is another number than 3
+        snprintf(buffer, buffer_bytes, "%.*s", (int)(node->length < number_bytes_k ? node->length : number_bytes_k),
+            node->text);
     else if (node->kind == uform_json_number_k) snprintf(buffer, buffer_bytes, "%.15g", node->number);
     else if (node->kind == uform_json_string_k) describe_string(node, buffer, buffer_bytes);
     else snprintf(buffer, buffer_bytes, "%s", kinds[node->kind].expected);

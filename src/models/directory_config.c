@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/detail.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "models/directory_parts.h"
 
@@ -38,21 +39,21 @@ uform_status_t uform_config_require_off_(uform_json_t const *object, char const 
         uform_json_describe_(found, description, sizeof(description)));
 }
 
-/// The object of a tower: the first of the section keys that is one; all of the file without keys. An absent section of a
+/// The object of a tower: the first of the section keys that is there; all of the file without keys. An absent section of a
 /// known model_type is an empty one, as transformers has it.
-static section_t find_section(uform_config_t const *config, char const *const *keys, char *where, size_t where_bytes) {
-    section_t section = {config->root, config->path};
-    if (!keys) return section;
-    section.object = NULL;
-    for (; *keys; ++keys) {
-        uform_json_t const *found = uform_json_find_(config->root, *keys);
+static uform_status_t find_section(
+    uform_config_t const *config, char const *const *keys, char *where, size_t where_bytes, section_t *section) {
+    *section = (section_t){config->root, config->path};
+    if (!keys) return uform_status_ok_k;
+    section->object = NULL;
+    for (; *keys && !section->object; ++keys) {
+        uform_status_t const status = uform_json_member_(
+            config->root, config->path, *keys, uform_json_object_k, uform_json_optional_k, &section->object);
+        if (status != uform_status_ok_k) return status;
         snprintf(where, where_bytes, "%s: %s", config->path, *keys);
-        section.where = where;
-        if (!found || found->kind != uform_json_object_k) continue;
-        section.object = found;
-        break;
+        section->where = where;
     }
-    return section;
+    return uform_status_ok_k;
 }
 
 static uform_status_t read_size(section_t section, uform_config_row_t const *row, void *field) {
@@ -331,6 +332,11 @@ static uform_status_t read_family(uform_config_t const *config, uform_directory_
     uform_family_t const *const nameless = uform_family_find_(NULL);
     char const *model_type = NULL;
     uform_json_need_t const need = has_sections(config, nameless) ? uform_json_optional_k : uform_json_required_k;
+    uform_json_t const *timm = uform_json_find_(config->root, "architecture");
+    if (timm && timm->kind == uform_json_string_k && !uform_json_find_(config->root, "model_type"))
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: architecture: found \"%.64s\" of timm, expected the model_type of a model of transformers",
+            config->path, timm->text);
     uform_status_t const status = uform_json_string_(config->root, config->path, "model_type", need, &model_type, NULL);
     if (status != uform_status_ok_k) return status;
     directory->family = uform_family_find_(model_type);
@@ -352,19 +358,41 @@ static bool names_bare_tower(uform_config_t const *config) {
     return name->length < sizeof(suffix) - 1 || strcmp(name->text + name->length - (sizeof(suffix) - 1), suffix) != 0;
 }
 
+/// Without a model_type, a section that is absent is a tower that is absent.
+static uform_status_t read_section(uform_config_t const *config, uform_family_t const *family, char const *const *keys,
+    uform_architecture_t const *architecture, uform_tower_t *tower) {
+    char where[512];
+    section_t section;
+    if (!architecture) return uform_status_ok_k;
+    uform_status_t const status = find_section(config, keys, where, sizeof(where), &section);
+    if (status != uform_status_ok_k || (!section.object && !family->model_type)) return status;
+    return read_tower(section, architecture, tower);
+}
+
 static uform_status_t read_towers(uform_config_t const *config, uform_directory_t *directory) {
     uform_status_t status = read_family(config, directory);
     if (status != uform_status_ok_k) return status;
     uform_family_t const *family = directory->family;
     directory->is_bare = names_bare_tower(config);
-    char where[512];
-    section_t const text = find_section(config, family->text_sections, where, sizeof(where));
-    // Without a model_type, a section that is absent is a tower that is absent.
-    if (family->text && (text.object || family->model_type)) status = read_tower(text, family->text, &directory->text);
-    if (status != uform_status_ok_k) return status;
-    section_t const image = find_section(config, family->image_sections, where, sizeof(where));
-    if (family->image && (image.object || family->model_type))
-        status = read_tower(image, family->image, &directory->image);
+    // Where the towers have sections of their own, this one is beside them.
+    status = uform_config_require_off_(config->root, config->path, "quantization_config");
+    if (status == uform_status_ok_k)
+        status = read_section(config, family, family->text_sections, family->text, &directory->text);
+    if (status == uform_status_ok_k)
+        status = read_section(config, family, family->image_sections, family->image, &directory->image);
+    return status;
+}
+
+/// Says of other packages' directories what they are.
+static uform_status_t refuse_foreign(char const *transformer) {
+    static char const name[] = "open_clip_config.json";
+    char *const path = uform_path_join_(transformer, name);
+    if (!path) return uform_status_out_of_memory_k;
+    bool const found = uform_file_exists_(path);
+    uform_status_t const status = found ? uform_fail_(uform_status_unsupported_k,
+                                              "%s: found a directory of open_clip, expected one of transformers", path)
+                                        : uform_status_ok_k;
+    uform_free_(path);
     return status;
 }
 
@@ -373,5 +401,7 @@ uform_status_t uform_directory_read_config_(char const *transformer, uform_direc
     uform_status_t status = uform_config_open_model_(transformer, uform_json_required_k, &config);
     if (status == uform_status_ok_k) status = read_towers(&config, directory);
     uform_config_close_(&config);
-    return status;
+    if (status != uform_status_not_found_k) return status;
+    uform_status_t const foreign = refuse_foreign(transformer);
+    return foreign == uform_status_ok_k ? status : foreign;
 }

@@ -41,6 +41,16 @@ static change_t const clip_changes[] = {
     {"config.json", "\"eos_token_id\": 555", "\"eos_token_id\": [555]", MALFORMED, "eos_token_id"},
     {"config.json", "\"clip\"", "\"clap\"", UNSUPPORTED, "expected a supported architecture"},
     {"config.json", "\"vision_config\"", "\"vision\"", MALFORMED, "shape"},
+    {"config.json", "\"vision_config\"", "\"vision_config\": [], \"vision\"", MALFORMED,
+        "config.json: vision_config: expected an object, found an array"},
+    {"config.json", "\"text_config\"", "\"text_config_dict\": \"x\", \"text_config\"", MALFORMED, "text_config_dict"},
+    {"config.json", "\"text_config\"", "\"text_config_dict\": null, \"text_config\"", OK, NULL},
+    {"config.json", "\"text_config\"", "\"quantization_config\": {\"bits\": 4}, \"text_config\"", UNSUPPORTED,
+        "config.json: quantization_config"},
+    {"config.json", NULL, "{\"architecture\": \"vit_base_patch16_224\", \"num_classes\": 0}", UNSUPPORTED,
+        "config.json: architecture: found \"vit_base_patch16_224\" of timm"},
+    {"config.json", "\"patch_size\": 8", "\"patch_size\": 8.0", MALFORMED,
+        "patch_size: expected an integer from 1 to 256, found 8.0"},
     {"config.json", "\"projection_dim\": 28", "\"quantization_config\": {\"bits\": 4}", UNSUPPORTED,
         "quantization_config"},
     {"model.safetensors", "visual_projection.weight", "visual_production.weight", NOT_FOUND,
@@ -64,6 +74,8 @@ static change_t const clip_changes[] = {
 };
 
 static change_t const siglip_changes[] = {
+    // Only CLIP's files have these.
+    {"config.json", "\"text_config\"", "\"text_config_dict\": {\"hidden_size\": 8}, \"text_config\"", OK, NULL},
     {"model.safetensors", "logit_bias", "logit_bill", OK, NULL},
     {"model.safetensors", "vision_model.head.probe", "vision_model.head.prone", NOT_FOUND, "head.probe: missing"},
     {"model.safetensors", "in_proj_bias", "in_proj_bill", NOT_FOUND, "head.attention.in_proj_bias: missing"},
@@ -141,6 +153,16 @@ static void padding_is_checked(void **state) {
     free(bytes);
     assert_int_equal(changes_load(workspace), uform_status_mismatched_k);
     assert_non_null(strstr(uform_last_detail(), "the padding token, 4000000000, is beyond"));
+}
+
+static void directories_of_open_clip_are_known(void **state) {
+    workspace_t const *workspace = *state;
+    workspace_copy_model(workspace, "../vision/models/clip");
+    workspace_write_text(workspace, "open_clip_config.json", "{}");
+    assert_int_equal(changes_load(workspace), uform_status_ok_k); // many have both
+    workspace_remove(workspace, "config.json");
+    assert_int_equal(changes_load(workspace), uform_status_unsupported_k);
+    assert_non_null(strstr(uform_last_detail(), "open_clip_config.json: found a directory of open_clip"));
 }
 
 /// One tower whose file is missing leaves the other usable, and its own calls name the file.
@@ -263,6 +285,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(towers_are_checked),
         cmocka_unit_test(padding_is_checked),
+        cmocka_unit_test(directories_of_open_clip_are_known),
         cmocka_unit_test(a_missing_file_leaves_one_tower),
         cmocka_unit_test(a_bare_class_is_not_projected),
         cmocka_unit_test(sentence_transformers_layouts_load),

@@ -6,9 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/// Old CLIP files spell their towers' settings twice, and transformers follows the ones named "_dict".
-static char const *const text_sections[] = {"text_config_dict", "text_config", NULL};
-static char const *const image_sections[] = {"vision_config_dict", "vision_config", NULL};
+/// Where a file with both towers has their settings.
+static char const *const text_sections[] = {"text_config", NULL};
+static char const *const image_sections[] = {"vision_config", NULL};
+/// Old CLIP files spell them twice, and transformers follows the ones named "_dict".
+static char const *const clip_text_sections[] = {"text_config_dict", "text_config", NULL};
+static char const *const clip_image_sections[] = {"vision_config_dict", "vision_config", NULL};
 static char const *const uform3_text_sections[] = {"text_encoder", NULL};
 static char const *const uform3_image_sections[] = {"image_encoder", NULL};
 
@@ -16,12 +19,12 @@ static char const *const uform3_image_sections[] = {"image_encoder", NULL};
 static char const *const outer_prefixes[] = {"", "clip.", "model.", NULL};
 
 /// Both towers in one space.
-#define DUAL(type, texts, images, class)                                                                               \
+#define DUAL(type, texts, images, old, class)                                                                          \
     {                                                                                                                  \
         .model_type = type, .name = type, .text = &uform_architecture_##texts##_,                                      \
-        .image = &uform_architecture_##images##_, .text_sections = text_sections, .image_sections = image_sections,    \
-        .outer_prefixes = outer_prefixes, .tokenizer_class = class, .scale = "logit_scale", .bias = "logit_bias",      \
-        .normalize = true                                                                                              \
+        .image = &uform_architecture_##images##_, .text_sections = old##text_sections,                                 \
+        .image_sections = old##image_sections, .outer_prefixes = outer_prefixes, .tokenizer_class = class,             \
+        .scale = "logit_scale", .bias = "logit_bias", .normalize = true                                                \
     }
 #define TEXT(type, tower)                                                                                              \
     { .model_type = type, .name = type, .text = &uform_architecture_##tower##_, .outer_prefixes = outer_prefixes }
@@ -36,13 +39,13 @@ static uform_family_t const families[] = {
     TEXT("distilbert", distilbert),
     TEXT("mpnet", mpnet),
     TEXT("modernbert", modernbert),
-    DUAL("clip", clip_text, clip_image, NULL),
+    DUAL("clip", clip_text, clip_image, clip_, NULL),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),
-    DUAL("siglip", siglip_text, siglip_image, NULL),
+    DUAL("siglip", siglip_text, siglip_image, , NULL),
     TEXT("siglip_text_model", siglip_text),
     IMAGE("siglip_vision_model", siglip_image),
-    DUAL("siglip2", siglip_text, siglip2_image, "Siglip2Tokenizer"),
+    DUAL("siglip2", siglip_text, siglip2_image, , "Siglip2Tokenizer"),
     {
         .model_type = "siglip2_text_model",
         .name = "siglip2_text_model",
