@@ -18,7 +18,8 @@ typedef struct files_t {
 static uform_status_t read_files(char const *directory, files_t *files, uform_preprocessor_t *preprocessor) {
     uform_status_t status =
         uform_config_open_(directory, "processor_config.json", uform_json_optional_k, &files->processor);
-    uform_json_t const *const nested = uform_json_find_(files->processor.root, "image_processor");
+    uform_json_t const *nested = uform_json_find_(files->processor.root, "image_processor");
+    if (nested && nested->kind == uform_json_null_k) nested = NULL;
     if (status == uform_status_ok_k && !nested)
         status = uform_config_open_(directory, "preprocessor_config.json", uform_json_optional_k, &files->preprocessor);
     if (status == uform_status_ok_k) status = uform_config_open_model_(directory, uform_json_optional_k, &files->model);

@@ -234,6 +234,9 @@ static void files_count_in_order(void **state) {
     workspace_write_text(workspace, "processor_config.json", "{\"processor_class\": \"CLIPProcessor\"}");
     assert_int_equal(read(workspace, &found), uform_status_ok_k);
     assert_int_equal(found.shortest, 77);
+    workspace_write_text(workspace, "processor_config.json", "{\"image_processor\": null}");
+    assert_int_equal(read(workspace, &found), uform_status_ok_k);
+    assert_int_equal(found.shortest, 77);
     workspace_write_text(workspace, "processor_config.json",
         "{\"image_processor\": {\"image_processor_type\": \"CLIPImageProcessor\", \"size\": 88}}");
     assert_int_equal(read(workspace, &found), uform_status_ok_k);
