@@ -33,10 +33,12 @@ static uform_status_t plan_pooling(uform_tower_t const *tower, uint32_t bits, uf
     plan->dense_count = bits && tower->architecture->projection_is_pooler ? 0 : tower->dense_count;
     if ((bits & ~(uint32_t)uform_pooling_cls_k) && tower->architecture->last_state_is_raw)
         return uform_fail_(uform_status_unsupported_k,
-            "options: pooling: expected cls, since the model normalises the first token only, found %u", bits);
+            "options: pooling: expected cls, since the model normalises the first token only, found %s",
+            uform_pooling_name(bits));
     if (bits && tower->sizes.attention_head)
         return uform_fail_(uform_status_unsupported_k,
-            "options: pooling: expected none, since the model pools images by attention, found %u", bits);
+            "options: pooling: expected none, since the model pools images by attention, found %s",
+            uform_pooling_name(bits));
     if (plan->dense_count && plan->pooled_width != tower->pooled_width)
         return uform_fail_(uform_status_invalid_argument_k,
             "options: pooling: the model's Dense layer takes %zu numbers, found %zu", tower->pooled_width,
