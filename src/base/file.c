@@ -20,6 +20,18 @@ static uform_status_t fail_with_errno(char const *path) {
                   : uform_fail_(uform_status_io_failed_k, "%s: %m", path);
 }
 
+/// What a checkout without Git LFS leaves in the place of a large file: a few lines that name it.
+static uform_status_t refuse_pointer(char const *path, int descriptor, size_t length) {
+    static char const begin[] = "version https://git-lfs.";
+    enum { begin_bytes_k = sizeof(begin) - 1, pointer_limit_k = 1024 };
+    char found[begin_bytes_k];
+    if (length >= pointer_limit_k || pread(descriptor, found, begin_bytes_k, 0) != begin_bytes_k)
+        return uform_status_ok_k;
+    if (memcmp(found, begin, begin_bytes_k) != 0) return uform_status_ok_k;
+    return uform_fail_(uform_status_malformed_k,
+        "%s: expected the file itself, found the pointer to it that Git LFS leaves: git lfs pull fetches files", path);
+}
+
 static uform_status_t open_regular(char const *path, int *descriptor, size_t *length) {
     // Without O_NONBLOCK a named pipe in the place of a file would hang the caller for ever.
     *descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -30,7 +42,7 @@ static uform_status_t open_regular(char const *path, int *descriptor, size_t *le
     else if (!S_ISREG(facts.st_mode))
         status = uform_fail_(uform_status_io_failed_k, "%s: expected a regular file, found %s", path,
             S_ISDIR(facts.st_mode) ? "a directory" : "a device, pipe or socket");
-    else *length = (size_t)facts.st_size;
+    else status = refuse_pointer(path, *descriptor, *length = (size_t)facts.st_size);
     if (status != uform_status_ok_k) close(*descriptor);
     return status;
 }

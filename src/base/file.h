@@ -20,7 +20,7 @@ typedef struct uform_file_t {
 } uform_file_t;
 
 /// Maps a regular file for reading. `not_found` when there is none, `io_failed` when it can't be read or isn't a
-/// regular file.
+/// regular file, `malformed` when it is only a pointer of Git LFS.
 uform_status_t uform_file_map_(char const *path, uform_file_t *file);
 void uform_file_unmap_(uform_file_t *file);
 

@@ -55,6 +55,7 @@ static signature_t const signatures[] = {
     {"OpenEXR", 0, 4, "v/1\1", NULL},
     {"PDF", 0, 5, "%PDF-", NULL},
     {"SVG", 0, 4, "<svg", NULL},
+    {"a pointer of Git LFS", 0, 24, "version https://git-lfs.", NULL},
 };
 
 static bool fits(signature_t const *signature, uint8_t const *bytes, size_t length) {

@@ -90,6 +90,7 @@ static void other_files_are_named(void **state) {
     refused(FILE_OF("<!DOCTYPE html>"), 0, malformed, "found 15 bytes that begin with \"<!DOCTYPE ht\"");
     refused(FILE_OF("\1\2"), 0, malformed, "\\x01\\x02");
     refused(FILE_OF("%PDF-1.7"), 0, unsupported, "found PDF");
+    refused(FILE_OF("version https://git-lfs.github.com/spec/v1"), 0, unsupported, "found a pointer of Git LFS");
     refused(FILE_OF("\0\0\0\x20"
                     "ftypheix"),
         0, unsupported, "found HEIC");

@@ -77,6 +77,22 @@ static void things_that_are_no_files_are_refused(void **state) {
     assert_int_equal(uform_file_map_(path, &file), uform_status_io_failed_k);
 }
 
+/// What a checkout without Git LFS has instead of weights.
+static void pointers_are_no_files(void **state) {
+    static char const pointer[] = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n";
+    workspace_t const *workspace = *state;
+    char path[workspace_path_bytes_k], *text;
+    uform_file_t file;
+    size_t length;
+    workspace_write_text(workspace, "weights", pointer);
+    assert_int_equal(uform_file_map_(workspace_file(workspace, "weights", path), &file), uform_status_malformed_k);
+    assert_non_null(strstr(uform_last_detail(), "weights: expected the file itself, found the pointer"));
+    assert_int_equal(uform_file_read_(path, 1000, &text, &length), uform_status_malformed_k);
+    workspace_write(workspace, "weights", pointer, 20); // as any other file that begins so
+    assert_int_equal(uform_file_map_(path, &file), uform_status_ok_k);
+    uform_file_unmap_(&file);
+}
+
 static void too_much_memory_is_refused(void **state) {
     (void)state;
     size_t const huge = SIZE_MAX / 2;
@@ -121,6 +137,7 @@ int main(void) {
         cmocka_unit_test(paths_are_joined),
         cmocka_unit_test(files_are_mapped_and_read),
         cmocka_unit_test(things_that_are_no_files_are_refused),
+        cmocka_unit_test(pointers_are_no_files),
         cmocka_unit_test(too_much_memory_is_refused),
         cmocka_unit_test(characters_round_trip),
     };
