@@ -354,6 +354,20 @@ def make_clip():
     write_json(old.path / "model.safetensors.index.json", {"metadata": {}, "weight_map": place})
     expect(old, CLIP_TOKENIZER)
 
+    # The tokenizer as it was saved before there was tokenizer.json, special tokens with the flags they had in old files.
+    older = variant("clip_old_tokenizer", lambda same: same, "model.safetensors", "preprocessor_config.json")
+    model = json.loads(CLIP_TOKENIZER.backend_tokenizer.to_str())["model"]
+    write_json(older.path / "vocab.json", model["vocab"])
+    (older.path / "merges.txt").write_text("#version: 0.2\n" + "".join(" ".join(pair) + "\n" for pair in model["merges"]))
+    token = lambda content: {"content": content, "single_word": False, "lstrip": False, "rstrip": False, "normalized": True}
+    write_json(older.path / "special_tokens_map.json", {
+        "bos_token": token("<|startoftext|>"), "eos_token": token("<|endoftext|>"), "unk_token": token("<|endoftext|>"),
+        "pad_token": "!"})
+    write_json(older.path / "added_tokens.json", {"<|extra|>": len(CLIP_TOKENIZER) - 1})
+    write_json(older.path / "tokenizer_config.json", {"tokenizer_class": "CLIPTokenizer", "do_lower_case": True,
+                                                      "errors": "replace", "model_max_length": 77})
+    expect(older, transformers.AutoTokenizer.from_pretrained(older.path))
+
     # As sentence-transformers lays CLIP out: one module, whose folder is the transformers directory.
     placed = Variant("clip_modules", "clip")
     placed.folder, placed.limit, placed.model_class = placed.path / "0_CLIPModel", 22, transformers.CLIPModel

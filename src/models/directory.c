@@ -125,9 +125,13 @@ static uform_status_t open_tokenizer(char const *transformer, uform_directory_t 
     char *path = uform_path_join_(transformer, name);
     if (!path) return uform_status_out_of_memory_k;
     uform_status_t status = uform_status_ok_k;
+    bool const absent = !uform_file_exists_(path);
+    if (absent) status = uform_directory_open_old_clip_(transformer, directory);
     // The other tower of two may still be of use.
-    if (directory->image.architecture && !uform_file_exists_(path)) directory->text.missing = name;
-    else status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);
+    bool const missing = absent && status == uform_status_ok_k && !directory->tokenizer;
+    if (missing && directory->image.architecture) directory->text.missing = name;
+    else if (missing || !absent)
+        status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);
     if (status == uform_status_ok_k && directory->tokenizer) status = check_tokenizer(path, directory);
     uform_free_(path);
     return status;

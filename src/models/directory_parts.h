@@ -42,6 +42,9 @@ uform_status_t uform_directory_read_limits_(
 uform_status_t uform_directory_read_padding_(
     char const *transformer, uform_config_t const *config, uform_directory_t *directory);
 
+/// vocab.json and merges.txt of CLIP: `tokenizer`; it stays NULL where the architecture or the directory has no such files.
+uform_status_t uform_directory_open_old_clip_(char const *transformer, uform_directory_t *directory);
+
 /// Where texts are padded: settles `pads_left` and the text tower's `sizes.pad_token`. Needs `tokenizer`, whose path is in details.
 uform_status_t uform_directory_settle_padding_(char const *path, uform_directory_t *directory);
 

@@ -110,18 +110,32 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     return uform_status_ok_k;
 }
 
+/// Closes the document.
+static uform_status_t load_document(uform_json_document_t *document, char const *path,
+    uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer) {
+    uform_tokenizer_t loaded = uform_allocate_(1, sizeof(*loaded));
+    uform_status_t const status =
+        loaded ? read_tokenizer(loaded, document->root, path, settings) : uform_status_out_of_memory_k;
+    uform_json_close_(document);
+    if (status != uform_status_ok_k) return uform_tokenizer_free_(loaded), status;
+    *tokenizer = loaded;
+    return uform_status_ok_k;
+}
+
 uform_status_t uform_tokenizer_load_(
     char const *path, uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer) {
     *tokenizer = NULL;
     uform_json_document_t document;
-    uform_status_t status = uform_json_open_(path, &document);
-    if (status != uform_status_ok_k) return status;
-    uform_tokenizer_t loaded = uform_allocate_(1, sizeof(*loaded));
-    status = loaded ? read_tokenizer(loaded, document.root, path, settings) : uform_status_out_of_memory_k;
-    uform_json_close_(&document);
-    if (status != uform_status_ok_k) return uform_tokenizer_free_(loaded), status;
-    *tokenizer = loaded;
-    return uform_status_ok_k;
+    uform_status_t const status = uform_json_open_(path, &document);
+    return status == uform_status_ok_k ? load_document(&document, path, settings, tokenizer) : status;
+}
+
+uform_status_t uform_tokenizer_parse_(char const *text, size_t length, char const *path,
+    uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer) {
+    *tokenizer = NULL;
+    uform_json_document_t document;
+    uform_status_t const status = uform_json_parse_(text, length, path, &document);
+    return status == uform_status_ok_k ? load_document(&document, path, settings, tokenizer) : status;
 }
 
 void uform_tokenizer_free_(uform_tokenizer_t tokenizer) {

@@ -25,6 +25,10 @@ typedef struct uform_tokenizer_settings_t {
 /// Reads tokenizer.json. The detail names file, key and value. `settings` may be NULL.
 uform_status_t uform_tokenizer_load_(
     char const *path, uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer);
+
+/// The same of a text; `path` only names it in details.
+uform_status_t uform_tokenizer_parse_(char const *text, size_t length, char const *path,
+    uform_tokenizer_settings_t const *settings, uform_tokenizer_t *tokenizer);
 void uform_tokenizer_free_(uform_tokenizer_t tokenizer);
 
 /// Ids below this are possible (vocabulary and added tokens); the model's embedding table must have as many rows.

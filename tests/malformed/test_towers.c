@@ -73,6 +73,28 @@ static change_t const clip_changes[] = {
     {"tokenizer.json", NULL, "{}", MALFORMED, "model"},
 };
 
+static change_t const old_clip_changes[] = {
+    {"vocab.json", NULL, "[]", MALFORMED, "vocab.json: expected an object"},
+    {"vocab.json", NULL, "{\"a\": 0}", MALFORMED, "vocab.json: expected the bos_token \"<|startoftext|>\" and its id"},
+    {"vocab.json", "\"<|endoftext|>\": 555", "\"<|endoftext|>\": \"x\"", MALFORMED,
+        "vocab.json: expected the eos_token"},
+    {"vocab.json", NULL, NULL, OK, NULL}, // images are still encoded
+    {"merges.txt", "#version: 0.2\n", "#version: 0.2\na b c\n", MALFORMED,
+        "vocab.json and merges.txt: model: merges[1]"},
+    {"merges.txt", "#version: 0.2\n", "", OK, NULL},
+    {"merges.txt", NULL, NULL, OK, NULL},
+    {"special_tokens_map.json", "\"pad_token\": \"!\"", "\"pad_token\": \"<none>\"", OK, NULL},
+    {"special_tokens_map.json", NULL, "[]", MALFORMED, "special_tokens_map.json: expected an object"},
+    {"added_tokens.json", NULL, "{\"<|extra|>\": 556.5}", MALFORMED,
+        "added_tokens.json: <|extra|>: expected an id, found 556.5"},
+    {"added_tokens.json", NULL, "{\"a\\\"b\": 556}", OK, NULL},
+    {"tokenizer_config.json", "CLIPTokenizer", "GPT2Tokenizer", OK, NULL},
+    {"tokenizer_config.json", NULL, "{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", MALFORMED,
+        "tokenizer_config.json: added_tokens_decoder: expected tokens by their ids"},
+    {"tokenizer_config.json", NULL, "{\"added_tokens_decoder\": {\"556\": {\"content\": \"a\", \"special\": true}}}",
+        OK, NULL},
+};
+
 static change_t const siglip_changes[] = {
     // Only CLIP's files have these.
     {"config.json", "\"text_config\"", "\"text_config_dict\": {\"hidden_size\": 8}, \"text_config\"", OK, NULL},
@@ -125,6 +147,7 @@ static change_t const uform_changes[] = {
 
 static void towers_are_checked(void **state) {
     CHECK("clip", clip_changes);
+    CHECK("clip_old_tokenizer", old_clip_changes);
     CHECK("siglip", siglip_changes);
     CHECK("siglip", unpadded_changes);
     CHECK("siglip2", naflex_changes);

@@ -122,6 +122,7 @@ typedef struct uform_architecture_t {
     bool first_attention_unnormed;  ///< the first layer has no norm before its attention
     bool has_windows;               ///< layers differ in what they see, see `global_every`
     bool causal;                    ///< a token sees those before it only
+    bool has_old_tokenizer;         ///< its tokenizer may be vocab.json and merges.txt instead of tokenizer.json
     bool cut_bluntly;               ///< a text too long loses its end, special tokens and all
     bool channels_last;             ///< patches are flattened with the channel fastest
     char const *pooling_key;        ///< what says "cls" where the first token stands for all, else the mean does

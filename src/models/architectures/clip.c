@@ -40,6 +40,7 @@ uform_architecture_t const uform_architecture_clip_text_ = {
     .config = text_config,
     .summary = uform_summary_end_k,
     .causal = true,
+    .has_old_tokenizer = true,
     .words = "embeddings.token_embedding.weight",
     .positions = "embeddings.position_embedding.weight",
     UFORM_CLIP_LAYERS,
