@@ -291,7 +291,8 @@ static uform_status_t read_pooling_key(section_t section, char const *key, uform
 }
 
 static uform_status_t read_tower(section_t section, uform_architecture_t const *architecture, uform_tower_t *tower) {
-    static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config"};
+    static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config", "is_causal"};
+    size_t const off_count = sizeof(off) / sizeof(off[0]) - (architecture->causal ? 1 : 0); // what it is anyway
     uform_architecture_sizes_t *sizes = &tower->sizes;
     tower->architecture = architecture;
     *sizes = (uform_architecture_sizes_t){.query_bias = true,
@@ -302,7 +303,7 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
         .patch_bias = true,
         .norm_bias = true};
     uform_status_t status = uform_status_ok_k;
-    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]) && status == uform_status_ok_k; ++i)
+    for (size_t i = 0; i < off_count && status == uform_status_ok_k; ++i)
         status = uform_config_require_off_(section.object, section.where, off[i]);
     if (status == uform_status_ok_k)
         status = uform_config_require_string_(section.object, section.where, "position_embedding_type", "absolute");
