@@ -170,6 +170,7 @@ class Variant:
         self.limit = None            # tokens a text may have
         self.pad = None              # the id that fills texts up to that limit
         self.pads_left = False
+        self.last_token = False      # modules.json pools the last token
         self.oracle = None           # another directory whose weights transformers can read under the same names
         self.model_class = None
         self.expected = {}
@@ -218,6 +219,8 @@ def text_vector(variant, model, ids):
     if hasattr(model, "get_text_features"):
         return model.get_text_features(**options).pooler_output
     output = model(**options)
+    if variant.last_token:
+        return output.last_hidden_state[:, -1]
     return output.text_embeds if "text_embeds" in output else output.pooler_output
 
 
@@ -423,6 +426,19 @@ def make_clip_towers():
     towers("clip_text_projection", transformers.CLIPTextModelWithProjection, "text_model", "text_projection")
 
 
+def make_clip_pooling():
+    """A Pooling behind the text tower takes what it says, not the first end token, which may be typed in a text."""
+    variant = Variant("clip_text_pooling", "clip_text").link("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
+    package = "sentence_transformers.models."
+    write_json(variant.path / "modules.json", [{"idx": 0, "name": "0", "path": "", "type": package + "Transformer"},
+                                               {"idx": 1, "name": "1", "path": "1_Pooling", "type": package + "Pooling"}])
+    write_json(variant.path / "1_Pooling" / "config.json", {
+        "word_embedding_dimension": 32, "pooling_mode_mean_tokens": False, "pooling_mode_lasttoken": True})
+    variant.limit, variant.last_token, variant.model_class = 22, True, transformers.CLIPTextModel
+    variant.expected["raw_by_default"] = True
+    expect(variant, CLIP_TOKENIZER, pictures=False)
+
+
 def siglip_parts(vocabulary, vision):
     text = {"vocab_size": vocabulary, "hidden_size": 40, "intermediate_size": 72, "num_hidden_layers": 1, "num_attention_heads": 2,
             "max_position_embeddings": 18, "projection_size": vision.get("hidden_size")}
@@ -592,7 +608,7 @@ def make_uform():
 def main():
     transformers.logging.set_verbosity_error()
     shutil.rmtree(GOLDEN, ignore_errors=True)
-    for maker in (make_clip, make_clip_heads, make_clip_towers, make_siglip, make_siglip2, make_vit, make_dinov2, make_dinov3, make_uform):
+    for maker in (make_clip, make_clip_heads, make_clip_towers, make_clip_pooling, make_siglip, make_siglip2, make_vit, make_dinov2, make_dinov3, make_uform):
         maker()
 
 

@@ -41,7 +41,8 @@ typedef struct uform_tower_t {
     bool own_weights;                         ///< its tensors are in `image_weights`
     uform_pooling_t pooling[8]; ///< [pooling_count] single modes in the order their vectors are concatenated
     size_t pooling_count;
-    uform_dense_t *dense; ///< [dense_count]
+    bool pooled_by_module; ///< a Pooling of modules.json says so, not the family
+    uform_dense_t *dense;  ///< [dense_count]
     size_t dense_count;
     bool normalize;      ///< vectors have length one
     size_t pooled_width; ///< before the Dense layers, with the directory's pooling

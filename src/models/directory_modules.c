@@ -127,6 +127,7 @@ static uform_status_t read_pooling(chain_t *chain, module_t *module) {
             "%s: expected no Pooling behind this family's tower, which normalises the first token only",
             module->config.path);
     tower->sizes.attention_head = false; // the tokens are pooled instead
+    tower->pooled_by_module = true;
     if (tower->pooling_count)
         return uform_fail_(
             uform_status_unsupported_k, "%s: expected one Pooling module, found another", module->config.path);

@@ -100,7 +100,8 @@ uform_status_t uform_prepare_text_(
     status = check_tokens(call, tokens);
     size_t count = tokens->count;
     bool const last = call->plan.pooling_count == 1 && call->plan.pooling[0] == uform_pooling_lasttoken_k;
-    if (!status && last && summary == uform_summary_end_k) status = count_up_to_end(call, tokens, &count);
+    bool const ends = last && summary == uform_summary_end_k && !call->tower->pooled_by_module;
+    if (!status && ends) status = count_up_to_end(call, tokens, &count);
     size_t const full = call->model->directory.max_tokens;
     prepared->text_tokens = count;
     prepared->tokens = summary == uform_summary_padded_last_k && count < full ? full : count;

@@ -21,7 +21,7 @@ enum {
     text_limit_k = 16,
     picture_limit_k = 8,
     model_limit_k = 64,
-    known_model_count_k = 38, ///< so that models that vanish are noticed
+    known_model_count_k = 39, ///< so that models that vanish are noticed
     id_limit_k = 128,
     path_bytes_k = 1024,
 };
