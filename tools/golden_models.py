@@ -337,6 +337,18 @@ def make_prompts():
         yield variant.sentence_transformers(prompts=prompts, default_prompt_name="query", similarity_fn_name="cosine")
 
 
+    # A prompt's own special token at its end counts as the template's, which this tokenizer.json lacks.
+    bare = Variant("prompts_excluded_special", "mean").link("model.safetensors", "config.json")
+    tokenizer = make_tokenizer()
+    tokenizer.post_processor = processors.Sequence([])
+    tokenizer.save(str(bare.path / "tokenizer.json"))
+    write_json(bare.path / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "pad_token": "[PAD]",
+                                                     "sep_token": "[SEP]", "model_max_length": 40})
+    bare.calls = [{}, {"prompt": "query[SEP]"}, {"prompt": "[SEP]"}, {"prompt": "search"}]
+    yield bare.sentence_transformers(prompts={"query": "query: "}, default_prompt_name="query").modules(
+        ("Pooling", "1_Pooling")).pooling("mean", "cls", include_prompt=False)
+
+
 def make_limits():
     one = ("Pooling", "1_Pooling")
     for name, file in (("limit_sentence_bert", "sentence_bert_config.json"),
@@ -370,6 +382,40 @@ def make_limits():
         write_json(side.path / "tokenizer_config.json", {"tokenizer_class": "BertTokenizer", "model_max_length": limit,
                                                          "truncation_side": name.partition("side_")[2] or "left"})
         yield side.modules(one).pooling("mean")
+
+
+def make_tokens():
+    """Tokens and settings that stand in the files beside tokenizer.json."""
+    one = ("Pooling", "1_Pooling")
+    flags = {"lstrip": False, "rstrip": False, "normalized": False, "single_word": False, "special": False}
+    size = len(VOCABULARY)
+    classes = {"tokenizer_class": "BertTokenizer", "model_max_length": 40}
+    decoder = Variant("tokens_decoder").transformer({"vocab_size": size + 8}, tokenizer_config={"added_tokens_decoder": {
+        str(size + 1): {**flags, "content": "EUROS", "normalized": True, "single_word": True},
+        str(size): {**flags, "content": "fox jumps", "lstrip": True, "special": True},
+        "4": {**flags, "content": "[MASK]", "special": True}},
+        "mask_token": "[MASK]", "cls_token": "[CLS]", "additional_special_tokens": ["people", "World"]})
+    yield decoder.modules(one).pooling("mean")
+    older = Variant("tokens_older_files", "tokens_decoder").link("model.safetensors", "tokenizer.json", "config.json")
+    write_json(older.path / "tokenizer_config.json", {**classes, "mask_token": "[MASK]", "eos_token": "limit"})
+    write_json(older.path / "added_tokens.json", {"World": size + 2, "lazy dog": size, "Crème": size + 1})
+    write_json(older.path / "special_tokens_map.json", {
+        "mask_token": {**{key: flags[key] for key in flags if key != "special"}, "content": "brown", "rstrip": True},
+        "eos_token": "limit", "unk_token": "[UNK]", "additional_special_tokens": ["World", "[SEP]"]})
+    yield older.modules(one).pooling("mean")
+    literal = Variant("tokens_literal", "mean").link("model.safetensors", "tokenizer.json", "config.json")
+    write_json(literal.path / "tokenizer_config.json", {**classes, "split_special_tokens": True})
+    yield literal.modules(one).pooling("mean")
+    for name, options in (
+            ("arguments_left", {"max_seq_length": 8, "tokenizer_args": {"truncation_side": "left", "use_fast": True}}),
+            ("arguments_switches", {"processor_kwargs": {"do_lower_case": False, "tokenize_chinese_chars": False}}),
+            ("arguments_tokens", {"tokenizer_args": {"strip_accents": False, "split_special_tokens": False,
+                                                     "additional_special_tokens": ["quick", "over"]}})):
+        base = "tokens_decoder" if name == "arguments_tokens" else "mean"
+        variant = Variant(name, base).link("model.safetensors", "tokenizer.json", "config.json")
+        write_json(variant.path / "tokenizer_config.json", {**classes, "do_lower_case": True, "truncation_side": "right"})
+        write_json(variant.path / "sentence_bert_config.json", options)
+        yield variant.modules(one).pooling("mean")
 
 
 def make_sizes():
@@ -543,7 +589,7 @@ def main():
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
-              make_limits, make_sizes, make_layouts, make_families]
+              make_limits, make_tokens, make_sizes, make_layouts, make_families]
     for maker in makers:
         for variant in maker():
             expect(variant)

@@ -108,7 +108,8 @@ static uform_status_t plan_limit(uform_model_t model, uform_encode_options_t con
     plan->tokenize.max_tokens = options->max_tokens ? options->max_tokens : directory->max_tokens;
     uform_switch_t const left = options->truncate_left ? options->truncate_left : directory->truncate_left;
     plan->tokenize.truncate_left = left == uform_switch_on_k;
-    plan->tokenize.literal_specials = options->literal_specials;
+    bool const literal = directory->tokenizer_settings.literal_specials == uform_switch_on_k;
+    plan->tokenize.literal_specials = options->literal_specials || literal;
     return uform_status_ok_k;
 }
 
@@ -117,16 +118,14 @@ static uform_status_t count_skipped(uform_model_t model, uform_call_plan_t *plan
     if (model->directory.include_prompt || !plan->tokenize.prefix_length) return uform_status_ok_k;
     uform_model_buffer_t *buffer = uform_model_take_buffer_(model);
     if (!buffer) return uform_status_out_of_memory_k;
+    uform_tokenizer_t const tokenizer = model->directory.tokenizer;
     uform_tokenize_buffer_t *tokens = &buffer->tokens;
-    uform_tokenize_options_t bare = plan->tokenize;
-    bare.prefix_length = 0;
-    uform_status_t status = uform_tokenizer_run_(model->directory.tokenizer, "", 0, &bare, tokens);
-    bool const ends = !status && tokens->count;
-    uint32_t const end = ends ? tokens->ids[tokens->count - 1] : 0;
-    if (!status) status = uform_tokenizer_run_(model->directory.tokenizer, "", 0, &plan->tokenize, tokens);
+    uform_status_t const status = uform_tokenizer_run_(tokenizer, "", 0, &plan->tokenize, tokens);
     if (!status) {
         plan->skipped_tokens = tokens->count;
-        if (ends && tokens->count && tokens->ids[tokens->count - 1] == end) --plan->skipped_tokens;
+        // The reference takes a special token at the end for the template's, even where a prompt itself ends with one.
+        if (tokens->count && uform_tokenizer_is_special_(tokenizer, tokens->ids[tokens->count - 1]))
+            --plan->skipped_tokens;
     }
     uform_model_return_buffer_(model, buffer);
     return status;

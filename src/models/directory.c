@@ -222,6 +222,8 @@ void uform_directory_close_(uform_directory_t *directory) {
     }
     uform_free_(directory->prompts);
     uform_free_(directory->pad_token);
+    for (size_t i = 0; i < directory->named_token_count; ++i) uform_free_(directory->named_tokens[i].content);
+    uform_free_(directory->named_tokens);
     uform_weights_close_(&directory->weights);
     uform_weights_close_(&directory->image_weights);
     if (directory->tokenizer) uform_tokenizer_free_(directory->tokenizer);

@@ -67,6 +67,8 @@ typedef struct uform_directory_t {
     uform_switch_t
         pads_left; ///< fill up to a full length before (on) or behind (off) the text; auto: as tokenizer.json does
     bool class_pads_left;       ///< and where that doesn't say
+    uform_named_token_t *named_tokens; ///< [named_token_count], of the files beside tokenizer.json
+    size_t named_token_count;
     bool include_prompt;        ///< prompt tokens take part in the pooling
     size_t truncate_dimensions; ///< config_sentence_transformers.json: truncate_dim; zero keeps all
     uform_prompt_t *prompts;    ///< [prompt_count]

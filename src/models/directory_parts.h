@@ -31,9 +31,16 @@ uform_status_t uform_directory_read_config_(char const *transformer, uform_direc
 /// Opens the weights of a tower's projection, of images' own file, and the logits' scale and bias. Needs `weights`.
 uform_status_t uform_directory_read_projections_(uform_directory_t *directory);
 
-/// sentence_bert_config.json (or its older names) and tokenizer_config.json: `max_tokens`, `truncate_left`,
-/// `tokenizer_settings`, and what is said of padding.
-/// Without modules.json sentence-transformers ignores the former.
+/// A limit as files spell it: an integer of any size, of which only what the positions allow matters.
+uform_status_t uform_config_read_limit_(uform_json_t const *object, char const *where, char const *key, size_t *limit);
+
+/// tokenizer_config.json, special_tokens_map.json, added_tokens.json, and what the Transformer module's options, if it has any, pass
+/// to the tokenizer: `truncate_left`, what is said of padding, `named_tokens` and `tokenizer_settings`. `limit` is the module's.
+uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_config_t const *module, size_t *limit,
+    size_t *tokenizer_limit, uform_directory_t *directory);
+
+/// sentence_bert_config.json (or its older names), which sentence-transformers ignores without modules.json, and the files beside
+/// tokenizer.json: `max_tokens` and what the function above fills.
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
 

@@ -96,14 +96,35 @@ static uform_status_t build_sets(uform_added_tokens_t *added, loading_t const *l
     return status != uform_status_ok_k ? status : uform_automaton_finish_(&added->normalized.automaton);
 }
 
-static uform_status_t load_tokens(
-    uform_json_t const *json, char const *path, uform_added_tokens_t *added, loading_t *loading) {
-    added->tokens = uform_allocate_(json->length, sizeof(*added->tokens));
+/// Adds tokens that tokenizer.json doesn't, where it has none of that content.
+static uform_status_t load_named(
+    uform_named_token_t const *named, size_t count, uform_added_tokens_t *added, loading_t *loading) {
+    for (size_t i = 0; i < count; ++i) {
+        uform_bytes_t *const key = &loading->work.bytes[0];
+        uint32_t id;
+        key->length = 0;
+        if (!named[i].length) continue;
+        if (!uform_bytes_append_(key, named[i].content, named[i].length)) return uform_status_out_of_memory_k;
+        if (uform_token_map_find_(&added->ids, key->data, key->length, &id)) continue;
+        uform_added_token_t const token = {.special = named[i].special,
+            .single_word = named[i].single_word,
+            .lstrip = named[i].lstrip,
+            .rstrip = named[i].rstrip,
+            .normalized = named[i].normalized};
+        if (!add_token(added, loading, token, named[i].content, named[i].length)) return uform_status_out_of_memory_k;
+    }
+    return uform_status_ok_k;
+}
+
+static uform_status_t load_tokens(uform_json_t const *json, char const *path, uform_named_token_t const *more,
+    size_t more_count, uform_added_tokens_t *added, loading_t *loading) {
+    size_t const count = (json ? json->length : 0) + more_count;
+    added->tokens = uform_allocate_(count, sizeof(*added->tokens));
     if (!added->tokens) return uform_status_out_of_memory_k;
-    loading->offsets = uform_allocate_(json->length, sizeof(*loading->offsets));
+    loading->offsets = uform_allocate_(count, sizeof(*loading->offsets));
     if (!loading->offsets) return uform_status_out_of_memory_k;
     size_t index = 0;
-    for (uform_json_t const *item = json->first; item; item = item->next, ++index) {
+    for (uform_json_t const *item = json ? json->first : NULL; item; item = item->next, ++index) {
         uform_where_t outer, where;
         uform_added_token_t token = {0};
         char const *content = NULL;
@@ -114,21 +135,24 @@ static uform_status_t load_tokens(
         if (status != uform_status_ok_k) return status;
         if (length && !add_token(added, loading, token, content, length)) return uform_status_out_of_memory_k;
     }
-    uform_status_t const status = build_sets(added, loading);
+    uform_status_t status = load_named(more, more_count, added, loading);
+    if (status == uform_status_ok_k) status = build_sets(added, loading);
     return status == uform_status_unsupported_k ? uform_fail_prefixed_(status, "%s: added_tokens: ", path) : status;
 }
 
 uform_status_t uform_added_tokens_load_(uform_json_t const *json, char const *path, uform_token_model_t const *model,
-    uform_normalizer_t const *normalizer, uform_added_tokens_t *added) {
+    uform_normalizer_t const *normalizer, uform_named_token_t const *more, size_t more_count,
+    uform_added_tokens_t *added) {
     *added = (uform_added_tokens_t){0};
-    if (!json || json->kind == uform_json_null_k) return uform_status_ok_k;
-    if (json->kind != uform_json_array_k) return uform_json_unexpected_(path, "added_tokens", "an array", json);
+    if (json && json->kind == uform_json_null_k) json = NULL;
+    if (!json && !more_count) return uform_status_ok_k;
+    if (json && json->kind != uform_json_array_k) return uform_json_unexpected_(path, "added_tokens", "an array", json);
     loading_t loading = {.model = model, .normalizer = normalizer};
     size_t count;
     uint32_t largest;
     model->kind->measure(model->state, &count, &largest);
     loading.next_id = (uint32_t)count;
-    uform_status_t const status = load_tokens(json, path, added, &loading);
+    uform_status_t const status = load_tokens(json, path, more, more_count, added, &loading);
     uform_normalizer_work_free_(&loading.work);
     uform_token_map_free_(&loading.places);
     uform_bytes_free_(&loading.patterns);

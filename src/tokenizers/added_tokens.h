@@ -12,6 +12,7 @@
 #include "tokenizers/normalizer.h"
 #include "tokenizers/pre_tokenizer.h"
 #include "tokenizers/token_map.h"
+#include "tokenizers/tokenizer.h"
 
 typedef struct uform_added_token_t {
     uint32_t id;
@@ -55,10 +56,12 @@ typedef struct uform_token_search_t {
     uint32_t token_id;
 } uform_token_search_t;
 
-/// Reads the value of the key `added_tokens`, NULL or null for none. Ids are given as the library does: those of the
-/// model, then numbers from the size of its vocabulary on; the file's own are checked, then ignored.
+/// Reads the value of the key `added_tokens`, NULL or null for none, and then adds those of [more_count] named ones that are not
+/// among them. Ids are given as the library does: those of the model, then numbers from the size of its vocabulary on; the file's
+/// own are checked, then ignored.
 uform_status_t uform_added_tokens_load_(uform_json_t const *json, char const *path, uform_token_model_t const *model,
-    uform_normalizer_t const *normalizer, uform_added_tokens_t *added);
+    uform_normalizer_t const *normalizer, uform_named_token_t const *more, size_t more_count,
+    uform_added_tokens_t *added);
 void uform_added_tokens_free_(uform_added_tokens_t *added);
 
 /// Begins a search. False without memory, with a detail.

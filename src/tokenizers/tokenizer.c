@@ -96,8 +96,10 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     if (status != uform_status_ok_k) return status;
     status = uform_post_processor_load_(uform_json_find_(root, "post_processor"), path, &tokenizer->post_processor);
     if (status != uform_status_ok_k) return status;
-    status = uform_added_tokens_load_(
-        uform_json_find_(root, "added_tokens"), path, &tokenizer->model, &tokenizer->normalizer, &tokenizer->added);
+    static uform_tokenizer_settings_t const none = {0};
+    if (!settings) settings = &none;
+    status = uform_added_tokens_load_(uform_json_find_(root, "added_tokens"), path, &tokenizer->model,
+        &tokenizer->normalizer, settings->tokens, settings->token_count, &tokenizer->added);
     if (status != uform_status_ok_k) return status;
     status = read_padding(tokenizer, root, path);
     if (status != uform_status_ok_k) return status;
@@ -165,6 +167,15 @@ uform_tokenizer_padding_t uform_tokenizer_padding_(uform_tokenizer_t tokenizer) 
 
 size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer) {
     return tokenizer->post_processor.added_count;
+}
+
+bool uform_tokenizer_is_special_(uform_tokenizer_t tokenizer, uint32_t id) {
+    uform_post_processor_t const *const processor = &tokenizer->post_processor;
+    for (size_t i = 0; i < processor->count; ++i)
+        if (!processor->items[i].is_text && processor->items[i].id == id) return true;
+    for (size_t i = 0; i < tokenizer->added.count; ++i)
+        if (tokenizer->added.tokens[i].special && tokenizer->added.tokens[i].id == id) return true;
+    return false;
 }
 
 bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_t length, uint32_t *id) {

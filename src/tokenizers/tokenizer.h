@@ -13,6 +13,13 @@
 
 typedef struct uform_tokenizer_s *uform_tokenizer_t;
 
+/// A token that another file of a directory names.
+typedef struct uform_named_token_t {
+    char *content; ///< [length], owned by whoever read it; NULL for none
+    size_t length;
+    bool special, single_word, lstrip, rstrip, normalized;
+} uform_named_token_t;
+
 /// What the other files of a directory say of its tokenizer. Zeroed leaves everything to tokenizer.json.
 typedef struct uform_tokenizer_settings_t {
     /// sentence-transformers' do_lower_case: a Lowercase before the file's normalizer, which raw added tokens don't go
@@ -20,6 +27,11 @@ typedef struct uform_tokenizer_settings_t {
     bool lower_case;
     /// Switches of a BertNormalizer that tokenizer_config.json sets otherwise; auto follows tokenizer.json.
     uform_switch_t bert_lowercase, bert_strip_accents, bert_chinese;
+    /// split_special_tokens: special tokens typed in a text are ordinary text.
+    uform_switch_t literal_specials;
+    /// [token_count], added in this order where tokenizer.json has no added token of that content.
+    uform_named_token_t const *tokens;
+    size_t token_count;
 } uform_tokenizer_settings_t;
 
 /// Reads tokenizer.json. The detail names file, key and value. `settings` may be NULL.
@@ -53,6 +65,9 @@ uform_tokenizer_padding_t uform_tokenizer_padding_(uform_tokenizer_t tokenizer);
 
 /// Special tokens the template puts around every text.
 size_t uform_tokenizer_special_count_(uform_tokenizer_t tokenizer);
+
+/// Whether the template puts this token around texts, or it is an added token that is special.
+bool uform_tokenizer_is_special_(uform_tokenizer_t tokenizer, uint32_t id);
 
 /// The id of a token by its exact content (added tokens first, then the vocabulary); false without one.
 bool uform_tokenizer_id_(uform_tokenizer_t tokenizer, char const *content, size_t length, uint32_t *id);
