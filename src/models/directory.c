@@ -10,6 +10,7 @@
 #include "base/detail.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "models/directory_explain.h"
 #include "models/directory_parts.h"
 
 enum { name_bytes_k = 256 };
@@ -132,6 +133,7 @@ static uform_status_t open_tokenizer(char const *transformer, uform_directory_t 
     if (missing && directory->image.architecture) directory->text.missing = name;
     else if (missing || !absent)
         status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);
+    if (status == uform_status_not_found_k) status = uform_directory_explain_tokenizer_(transformer);
     if (status == uform_status_ok_k && directory->tokenizer) status = check_tokenizer(path, directory);
     uform_free_(path);
     return status;

@@ -9,6 +9,7 @@
 #include "base/detail.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "models/directory_explain.h"
 #include "models/directory_parts.h"
 
 enum { head_width_limit_k = 1024 };
@@ -400,6 +401,7 @@ static uform_status_t refuse_foreign(char const *transformer) {
 uform_status_t uform_directory_read_config_(char const *transformer, uform_directory_t *directory) {
     uform_config_t config;
     uform_status_t status = uform_config_open_model_(transformer, uform_json_required_k, &config);
+    if (status == uform_status_not_found_k) status = uform_directory_explain_config_(transformer);
     if (status == uform_status_ok_k) status = read_towers(&config, directory);
     uform_config_close_(&config);
     if (status != uform_status_not_found_k) return status;

@@ -18,8 +18,8 @@ enum { argument_sources_k = 2 };
 
 /// Where settings stand. Arguments go before everything else.
 typedef struct sources_t {
-    uform_config_t config, map, added;                      ///< owned; the latter two only where they count
-    uform_json_t const *arguments[argument_sources_k];      ///< objects of the module's options, or NULL
+    uform_config_t config, map, added;                 ///< owned; the latter two only where they count
+    uform_json_t const *arguments[argument_sources_k]; ///< objects of the module's options, or NULL
     char const *arguments_path;
 } sources_t;
 
@@ -64,8 +64,7 @@ static uform_status_t read_switch(
     uform_json_t const *const found = argument ? argument : uform_json_find_(sources->config.root, key);
     if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
     bool on = false;
-    uform_status_t const status =
-        read_flag(found, argument ? sources->arguments_path : sources->config.path, key, &on);
+    uform_status_t const status = read_flag(found, argument ? sources->arguments_path : sources->config.path, key, &on);
     if (status != uform_status_ok_k) return status;
     uform_switch_t const value = on ? uform_switch_on_k : uform_switch_off_k;
     if (argument || value != by_default) *setting = value;
@@ -100,8 +99,8 @@ static uform_status_t read_side(sources_t const *sources, uform_switch_t *left) 
     if (uform_json_equals_(side, "left")) *left = uform_switch_on_k;
     if (uform_json_equals_(side, "right")) *left = uform_switch_off_k;
     if (!side || side->kind == uform_json_null_k || *left) return uform_status_ok_k;
-    return uform_json_unexpected_(argument ? sources->arguments_path : sources->config.path, "truncation_side",
-        "\"left\" or \"right\"", side);
+    return uform_json_unexpected_(
+        argument ? sources->arguments_path : sources->config.path, "truncation_side", "\"left\" or \"right\"", side);
 }
 
 static uform_status_t copy_text(char const *text, size_t length, char **copy) {
@@ -159,8 +158,8 @@ static int compare_by_id(void const *left, void const *right) {
 }
 
 /// The tokens with a role, in transformers' order; the last keys hold lists or objects of more.
-static char const *const roles[] = {"bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token",
-    "mask_token"};
+static char const *const roles[] = {
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"};
 static char const *const extras[] = {"extra_special_tokens", "additional_special_tokens"};
 
 enum { role_count_k = sizeof(roles) / sizeof(roles[0]), extra_count_k = sizeof(extras) / sizeof(extras[0]) };
@@ -190,8 +189,8 @@ static uform_status_t read_decoder(uform_json_t const *decoder, char const *wher
 }
 
 /// Reads [count] entries of added_tokens.json, whose values are ids. Those among [named_count] named tokens are special.
-static uform_status_t read_added(uform_config_t const *added, uform_named_token_t const *named, size_t named_count,
-    numbered_token_t *numbered) {
+static uform_status_t read_added(
+    uform_config_t const *added, uform_named_token_t const *named, size_t named_count, numbered_token_t *numbered) {
     uform_token_map_t specials = {0};
     uform_bytes_t content = {0};
     uform_status_t status = uform_status_ok_k;

@@ -17,6 +17,7 @@
 #include "base/json.h"
 #include "base/memory.h"
 #include "kernels/kernels.h"
+#include "models/directory_explain.h"
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "safetensors files are little-endian, and so are the conversions below"
@@ -24,10 +25,6 @@
 
 static char const single_file[] = "model.safetensors";
 static char const index_file[] = "model.safetensors.index.json";
-
-/// Formats of weights this library cannot read, named so that the failure says what to do.
-static char const *const other_files[] = {
-    "pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "model.ckpt.index", "flax_model.msgpack"};
 
 /// One line of an index: which tensor is in which shard.
 typedef struct placement_t {
@@ -162,21 +159,6 @@ static uform_status_t open_index(char const *directory, char const *path, uform_
     return status;
 }
 
-/// Says which weights there are instead of the ones that were looked for.
-static uform_status_t explain_missing(char const *directory) {
-    for (size_t i = 0; i < sizeof(other_files) / sizeof(other_files[0]); ++i) {
-        char *path = uform_path_join_(directory, other_files[i]);
-        if (!path) return uform_status_out_of_memory_k;
-        bool const exists = uform_file_exists_(path);
-        uform_free_(path);
-        if (exists)
-            return uform_fail_(uform_status_unsupported_k,
-                "%s/%s: expected weights as %s, found %s: convert them to safetensors", directory, other_files[i],
-                single_file, other_files[i]);
-    }
-    return uform_fail_(uform_status_not_found_k, "%s/%s: no such file", directory, single_file);
-}
-
 static uform_status_t open_single(char const *directory, char const *name, uform_weights_t *weights) {
     weights->path = uform_path_join_(directory, name);
     weights->files = weights->path ? uform_allocate_(1, sizeof(*weights->files)) : NULL;
@@ -197,7 +179,7 @@ uform_status_t uform_weights_open_(char const *directory, uform_weights_t *weigh
     } else {
         uform_free_(index_path);
         status = open_single(directory, single_file, weights);
-        if (status == uform_status_not_found_k) status = explain_missing(directory);
+        if (status == uform_status_not_found_k) status = uform_directory_explain_weights_(directory, single_file);
     }
     if (status != uform_status_ok_k) uform_weights_close_(weights);
     return status;

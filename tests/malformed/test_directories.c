@@ -17,10 +17,12 @@
 #define MALFORMED uform_status_malformed_k
 #define UNSUPPORTED uform_status_unsupported_k
 #define NOT_FOUND uform_status_not_found_k
+#define GIT_LFS "version https://git-lfs.github.com/spec/v1\noid sha256:53aa\nsize 90868376\n"
 
 static change_t const changes[] = {
     {"config.json", NULL, NULL, NOT_FOUND, "no such file"},
     {"config.json", NULL, "", MALFORMED, "line 1"},
+    {"config.json", NULL, GIT_LFS, MALFORMED, "expected the file itself, found the pointer"},
     {"config.json", NULL, "[]", MALFORMED, "an object"},
     {"config.json", NULL, "{", MALFORMED, "line 1"},
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
@@ -119,6 +121,7 @@ static change_t const changes[] = {
         "linear.weight: shape: expected [51, 24], found [50, 24]"},
     {"model.safetensors", NULL, NULL, NOT_FOUND, "no such file"},
     {"model.safetensors", NULL, "", MALFORMED, "header length"},
+    {"model.safetensors", NULL, GIT_LFS, MALFORMED, "expected the file itself, found the pointer"},
     {"model.safetensors", "\"F32\"", "\"I32\"", UNSUPPORTED, "dtype: expected F32, F16, BF16 or F64, found I32"},
     {"model.safetensors", "encoder.layer.0.output.dense.weight", "encoder.layer.0.output.dense.height", NOT_FOUND,
         "encoder.layer.0.output.dense.weight: missing"},
@@ -213,13 +216,40 @@ static void the_unchanged_directory_loads(void **state) {
     if (changes_load(*state)) fail_msg("%s", uform_last_detail());
 }
 
-static void other_formats_of_weights_are_named(void **state) {
+/// A file in the place of another, which is removed, and what the detail must say.
+static void what_is_there_instead_is_named(void **state) {
     workspace_t const *workspace = *state;
-    workspace_copy_model(workspace, "dense_stack");
-    workspace_remove(workspace, "2_Dense_1024/model.safetensors");
-    workspace_write_text(workspace, "2_Dense_1024/pytorch_model.bin", "PK");
-    assert_int_equal(changes_load(workspace), uform_status_unsupported_k);
-    assert_non_null(strstr(uform_last_detail(), "2_Dense_1024/pytorch_model.bin"));
+    static struct {
+        char const *missing, *found;
+        uform_status_t status;
+        char const *words;
+    } const rows[] = {
+        {"2_Dense_1024/model.safetensors", "2_Dense_1024/pytorch_model.bin", UNSUPPORTED,
+            "2_Dense_1024/pytorch_model.bin: expected model.safetensors, found pickled weights: convert them"},
+        {"model.safetensors", "pytorch_model.bin", UNSUPPORTED, "/pytorch_model.bin: expected model.safetensors"},
+        {"model.safetensors", "pytorch_model-00001-of-00002.bin", UNSUPPORTED, "-of-00002.bin: expected"},
+        {"model.safetensors", "model.fp16.safetensors", UNSUPPORTED,
+            "model.fp16.safetensors: expected model.safetensors"},
+        {"model.safetensors", "model-00001-of-00002.safetensors", UNSUPPORTED, "no model.safetensors.index.json"},
+        {"model.safetensors", "adapter_model.safetensors", UNSUPPORTED, "the weights of an adapter"},
+        {"model.safetensors", "onnx/model_quantized.onnx", UNSUPPORTED, "onnx/model_quantized.onnx: expected"},
+        {"model.safetensors", "model.onnx", UNSUPPORTED, "an ONNX graph"},
+        {"model.safetensors", "model-q8_0.gguf", UNSUPPORTED,
+            "model-q8_0.gguf: expected model.safetensors, found a GGUF"},
+        {"model.safetensors", "readme.md", NOT_FOUND, "model.safetensors: no such file"},
+        {"config.json", "model-q8_0.gguf", UNSUPPORTED, "expected config.json and model.safetensors, found a GGUF"},
+        {"config.json", "snapshots/0123/config.json", NOT_FOUND, "config.json: no such file: models in a cache"},
+        {"tokenizer.json", "vocab.txt", UNSUPPORTED, "tokenizer.json: no such file, and vocab.txt alone is not read"},
+        {"tokenizer.json", "sentencepiece.bpe.model", UNSUPPORTED, "sentencepiece.bpe.model alone is not read"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        workspace_copy_model(workspace, "dense_stack");
+        workspace_remove(workspace, rows[i].missing);
+        workspace_write_text(workspace, rows[i].found, "x");
+        uform_status_t const status = changes_load(workspace);
+        if (status != rows[i].status || !strstr(uform_last_detail(), rows[i].words))
+            fail_msg("%s: found %s: %s", rows[i].found, uform_status_name(status), uform_last_detail());
+    }
 }
 
 static void directories_that_are_none_are_named(void **state) {
@@ -288,7 +318,7 @@ int main(void) {
         cmocka_unit_test(the_unchanged_directory_loads),
         cmocka_unit_test(one_change_is_refused),
         cmocka_unit_test(families_are_checked),
-        cmocka_unit_test(other_formats_of_weights_are_named),
+        cmocka_unit_test(what_is_there_instead_is_named),
         cmocka_unit_test(directories_that_are_none_are_named),
     };
     return cmocka_run_group_tests_name("directories", tests, workspace_setup, workspace_teardown);
