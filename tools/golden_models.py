@@ -418,6 +418,19 @@ def make_tokens():
         yield variant.modules(one).pooling("mean")
 
 
+def make_vocabularies():
+    """What BERT's directories had before tokenizer.json."""
+    for name, text, tokenizer_config in (
+            ("vocabulary_file", "\n".join(VOCABULARY) + "\n", None),
+            ("vocabulary_file_cased", " \r\n".join([*VOCABULARY[:-3], "the", "World", 'qu"\\']),
+             {"do_lower_case": False, "sep_token": "[MASK]", "additional_special_tokens": ["brown fox"]})):
+        variant = Variant(name, "tokens_decoder").link("model.safetensors", "config.json")
+        (variant.path / "vocab.txt").write_text(text, newline="")
+        if tokenizer_config is not None:
+            write_json(variant.path / "tokenizer_config.json", tokenizer_config)
+        yield variant.modules(("Pooling", "1_Pooling")).pooling("mean")
+
+
 def make_sizes():
     one = ("Pooling", "1_Pooling")
     for name, config in (
@@ -589,7 +602,7 @@ def main():
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
-              make_limits, make_tokens, make_sizes, make_layouts, make_families]
+              make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families]
     for maker in makers:
         for variant in maker():
             expect(variant)

@@ -158,7 +158,7 @@ typedef struct uform_encode_options_t {
     char const *prompt;           ///< text put before every text; wins over `prompt_name`; "" for none at all
     size_t max_tokens;            ///< tokens a text may have, special ones included; at most the model's positions
     uform_switch_t truncate_left; ///< drop tokens at the start of a long text (on) or at its end (off)
-    bool literal_specials;        ///< special tokens typed in a text are ordinary text
+    bool literal_specials; ///< special tokens typed in a text are ordinary text, as the directory may have it anyway
     uform_switch_t
         image_orientation;        ///< turn images as their EXIF data says (auto and on), or leave them as stored (off)
     uform_switch_t image_flatten; ///< lay transparent images over white (on), or drop their alpha (auto and off)

@@ -123,7 +123,8 @@ static uform_status_t check_tokenizer(char const *path, uform_directory_t *direc
 
 static uform_status_t open_tokenizer(char const *transformer, uform_directory_t *directory) {
     static char const name[] = "tokenizer.json";
-    char *path = uform_path_join_(transformer, name);
+    uform_bytes_t *const made = &directory->made_tokenizer;
+    char *path = uform_path_join_(transformer, made->length ? "vocab.txt" : name);
     if (!path) return uform_status_out_of_memory_k;
     uform_status_t status = uform_status_ok_k;
     bool const absent = !uform_file_exists_(path);
@@ -131,8 +132,12 @@ static uform_status_t open_tokenizer(char const *transformer, uform_directory_t 
     // The other tower of two may still be of use.
     bool const missing = absent && status == uform_status_ok_k && !directory->tokenizer;
     if (missing && directory->image.architecture) directory->text.missing = name;
+    else if (made->length)
+        status = uform_tokenizer_parse_(
+            made->data, made->length, path, &directory->tokenizer_settings, &directory->tokenizer);
     else if (missing || !absent)
         status = uform_tokenizer_load_(path, &directory->tokenizer_settings, &directory->tokenizer);
+    uform_bytes_free_(made);
     if (status == uform_status_not_found_k) status = uform_directory_explain_tokenizer_(transformer);
     if (status == uform_status_ok_k && directory->tokenizer) status = check_tokenizer(path, directory);
     uform_free_(path);
@@ -226,6 +231,7 @@ void uform_directory_close_(uform_directory_t *directory) {
     uform_free_(directory->pad_token);
     for (size_t i = 0; i < directory->named_token_count; ++i) uform_free_(directory->named_tokens[i].content);
     uform_free_(directory->named_tokens);
+    uform_bytes_free_(&directory->made_tokenizer);
     uform_weights_close_(&directory->weights);
     uform_weights_close_(&directory->image_weights);
     if (directory->tokenizer) uform_tokenizer_free_(directory->tokenizer);

@@ -13,6 +13,7 @@
 #include "kernels/kernels.h"
 #include "models/architectures/architecture.h"
 #include "models/weights.h"
+#include "tokenizers/buffers.h"
 #include "tokenizers/tokenizer.h"
 #include "uform/model.h"
 
@@ -66,12 +67,13 @@ typedef struct uform_directory_t {
     char const *pad_token_file;   ///< the name of that file; NULL for the tokenizer's class
     uform_switch_t
         pads_left; ///< fill up to a full length before (on) or behind (off) the text; auto: as tokenizer.json does
-    bool class_pads_left;       ///< and where that doesn't say
+    bool class_pads_left;              ///< and where that doesn't say
     uform_named_token_t *named_tokens; ///< [named_token_count], of the files beside tokenizer.json
     size_t named_token_count;
-    bool include_prompt;        ///< prompt tokens take part in the pooling
-    size_t truncate_dimensions; ///< config_sentence_transformers.json: truncate_dim; zero keeps all
-    uform_prompt_t *prompts;    ///< [prompt_count]
+    uform_bytes_t made_tokenizer; ///< a tokenizer.json made of vocab.txt; empty where there is one
+    bool include_prompt;          ///< prompt tokens take part in the pooling
+    size_t truncate_dimensions;   ///< config_sentence_transformers.json: truncate_dim; zero keeps all
+    uform_prompt_t *prompts;      ///< [prompt_count]
     size_t prompt_count;
     size_t default_prompt; ///< position in `prompts`, or `prompt_count` for none
     // Images.

@@ -13,7 +13,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 
-
 enum { name_limit_k = 256 }; // as long as a name in a directory gets
 
 static char const gguf_words[] = "a GGUF file, which is not read: take the model as transformers saves it";
@@ -89,7 +88,8 @@ uform_status_t uform_directory_explain_config_(char const *directory) {
     uform_status_t status = uform_status_ok_k;
     if (is_cache)
         status = uform_fail_(uform_status_not_found_k,
-            "%s/%s: no such file: models in a cache of Hugging Face are the folders in %s", directory, missing, snapshots);
+            "%s/%s: no such file: models in a cache of Hugging Face are the folders in %s", directory, missing,
+            snapshots);
     uform_free_(snapshots);
     if (status != uform_status_ok_k) return status;
     char name[name_limit_k];

@@ -7,6 +7,26 @@
 
 #include "base/config.h"
 #include "models/directory.h"
+#include "tokenizers/buffers.h"
+
+/// Tokens a text's frame is made of, and those that stand for what no text holds.
+typedef enum uform_role_t {
+    uform_role_unknown_k,
+    uform_role_sep_k,
+    uform_role_pad_k,
+    uform_role_cls_k,
+    uform_role_mask_k,
+    uform_role_count_k,
+} uform_role_t;
+
+typedef struct uform_token_name_t {
+    char const *content; ///< [length]
+    size_t length;
+} uform_token_name_t;
+
+/// Makes a tokenizer.json of a vocab.txt and the names of the tokens with a role. The caller frees `text`, on failure too.
+uform_status_t uform_directory_make_tokenizer_(
+    char const *path, uform_token_name_t const roles[uform_role_count_k], uform_bytes_t *text);
 
 /// Refuses a string that is neither absent nor the one value this library computes.
 uform_status_t uform_config_require_string_(

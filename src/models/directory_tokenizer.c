@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/detail.h"
+#include "base/file.h"
 #include "base/memory.h"
 #include "models/directory_parts.h"
 #include "tokenizers/token_map.h"
@@ -71,20 +72,24 @@ static uform_status_t read_switch(
     return uform_status_ok_k;
 }
 
-/// Whether transformers makes the class's normalizer from keys of tokenizer_config.json; BertTokenizer is what no name means.
-static bool is_bert_tokenizer(sources_t const *sources) {
-    static char const *const classes[] = {"BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer",
-        "DistilBertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"};
+/// Classes whose normalizer transformers makes from keys of tokenizer_config.json; the first four have BERT's vocabulary, too.
+static char const *const bert_classes[] = {"BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer",
+    "DistilBertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"};
+
+enum { bert_class_count_k = sizeof(bert_classes) / sizeof(*bert_classes), bert_vocabulary_count_k = 4 };
+
+/// Whether the class is one of the first [count], or has no name, which means BertTokenizer where only its normalizer could be meant.
+static bool is_bert_tokenizer(sources_t const *sources, size_t count) {
     uform_json_t const *name = uform_json_find_(sources->config.root, "tokenizer_class");
     if (!name) return true;
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); ++i)
-        if (uform_json_equals_(name, classes[i])) return true;
+    for (size_t i = 0; i < count; ++i)
+        if (uform_json_equals_(name, bert_classes[i])) return true;
     return false;
 }
 
 /// transformers makes BertTokenizer's normalizer from these keys, whatever tokenizer.json holds.
 static uform_status_t read_bert_switches(sources_t const *sources, uform_tokenizer_settings_t *settings) {
-    if (!is_bert_tokenizer(sources)) return uform_status_ok_k;
+    if (!is_bert_tokenizer(sources, bert_class_count_k)) return uform_status_ok_k;
     uform_status_t status = read_switch(sources, "do_lower_case", uform_switch_on_k, &settings->bert_lowercase);
     if (status == uform_status_ok_k)
         status = read_switch(sources, "tokenize_chinese_chars", uform_switch_on_k, &settings->bert_chinese);
@@ -173,6 +178,46 @@ static uform_json_t const *find_extras(sources_t const *sources, char const **wh
             return found;
     }
     return NULL;
+}
+
+/// The names of the roles that vocab.txt has to know.
+static void name_roles(sources_t const *sources, uform_token_name_t names[uform_role_count_k]) {
+    static struct {
+        char const *key, *fallback;
+    } const rows[] = {
+        [uform_role_unknown_k] = {"unk_token", "[UNK]"},
+        [uform_role_sep_k] = {"sep_token", "[SEP]"},
+        [uform_role_pad_k] = {"pad_token", "[PAD]"},
+        [uform_role_cls_k] = {"cls_token", "[CLS]"},
+        [uform_role_mask_k] = {"mask_token", "[MASK]"},
+    };
+    for (size_t i = 0; i < uform_role_count_k; ++i) {
+        char const *where;
+        uform_json_t const *found = find_setting(sources, rows[i].key, &where);
+        if (found && found->kind == uform_json_object_k) found = uform_json_find_(found, "content");
+        bool const named = found && found->kind == uform_json_string_k;
+        names[i] = (uform_token_name_t){
+            named ? found->text : rows[i].fallback, named ? found->length : strlen(rows[i].fallback)};
+    }
+}
+
+/// Where vocab.txt stands without tokenizer.json, a tokenizer is made of it, for the one class whose vocabulary it is.
+static uform_status_t read_vocabulary(char const *transformer, sources_t const *sources, uform_directory_t *directory) {
+    char *const whole = uform_path_join_(transformer, "tokenizer.json");
+    char *const lines = whole ? uform_path_join_(transformer, "vocab.txt") : NULL;
+    uform_status_t status = lines ? uform_status_ok_k : uform_status_out_of_memory_k;
+    bool const needed = lines && !uform_file_exists_(whole) && uform_file_exists_(lines);
+    // Without a name the family decides, of which these two have BertTokenizer.
+    char const *const family = directory->family->model_type;
+    bool const fits = family && (!strcmp(family, "bert") || !strcmp(family, "distilbert"));
+    if (needed && fits && is_bert_tokenizer(sources, bert_vocabulary_count_k)) {
+        uform_token_name_t names[uform_role_count_k];
+        name_roles(sources, names);
+        status = uform_directory_make_tokenizer_(lines, names, &directory->made_tokenizer);
+    }
+    uform_free_(whole);
+    uform_free_(lines);
+    return status;
 }
 
 /// Reads [count] entries of `added_tokens_decoder`, whose keys are ids.
@@ -293,6 +338,7 @@ uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_co
     if (status == uform_status_ok_k) status = read_side(&sources, &directory->truncate_left);
     if (status == uform_status_ok_k) status = uform_directory_read_padding_(transformer, config, directory);
     if (status == uform_status_ok_k) status = read_tokens(&sources, directory);
+    if (status == uform_status_ok_k) status = read_vocabulary(transformer, &sources, directory);
     settings->tokens = directory->named_tokens, settings->token_count = directory->named_token_count;
     uform_config_close_(&sources.config);
     uform_config_close_(&sources.map);

@@ -239,7 +239,8 @@ static void what_is_there_instead_is_named(void **state) {
         {"model.safetensors", "readme.md", NOT_FOUND, "model.safetensors: no such file"},
         {"config.json", "model-q8_0.gguf", UNSUPPORTED, "expected config.json and model.safetensors, found a GGUF"},
         {"config.json", "snapshots/0123/config.json", NOT_FOUND, "config.json: no such file: models in a cache"},
-        {"tokenizer.json", "vocab.txt", UNSUPPORTED, "tokenizer.json: no such file, and vocab.txt alone is not read"},
+        {"tokenizer.json", "vocab.txt", MALFORMED, "vocab.txt: expected a line that is \"[UNK]\", found none"},
+        {"tokenizer.json", "vocab.json", UNSUPPORTED, "tokenizer.json: no such file, and vocab.json alone is not read"},
         {"tokenizer.json", "sentencepiece.bpe.model", UNSUPPORTED, "sentencepiece.bpe.model alone is not read"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
@@ -249,6 +250,35 @@ static void what_is_there_instead_is_named(void **state) {
         uform_status_t const status = changes_load(workspace);
         if (status != rows[i].status || !strstr(uform_last_detail(), rows[i].words))
             fail_msg("%s: found %s: %s", rows[i].found, uform_status_name(status), uform_last_detail());
+    }
+}
+
+static void lines_of_a_vocabulary_are_checked(void **state) {
+    workspace_t const *workspace = *state;
+    static struct {
+        char const *lines, *settings;
+        uform_status_t status;
+        char const *words;
+    } const rows[] = {
+        {"[UNK]\n[CLS]\n[SEP]\na", "{}", uform_status_ok_k, ""},
+        {"[UNK]\n[CLS]\n[SEP]\na\n\xFF\n", "{}", MALFORMED, "vocab.txt: line 5: expected UTF-8"},
+        {"[UNK]\n[CLS]\n[SEP]\n\xE2\x82", "{}", MALFORMED, "vocab.txt: line 4: expected UTF-8"},
+        {"[UNK]\n[CLS]\n", "{}", MALFORMED, "vocab.txt: expected a line that is \"[SEP]\", found none"},
+        {"[UNK]\n[SEP]\n", "{}", MALFORMED, "vocab.txt: expected a line that is \"[CLS]\", found none"},
+        {"<x>\n[SEP]\n[CLS]", "{\"unk_token\": {\"content\": \"<x>\"}}", uform_status_ok_k, ""},
+        {"", "{}", MALFORMED, "vocab.txt: expected a line"},
+        {GIT_LFS, "{}", MALFORMED, "vocab.txt: expected the file itself"},
+        {"[UNK]\n[CLS]\n[SEP]\na", "{\"tokenizer_class\": \"BertJapaneseTokenizer\"}", UNSUPPORTED,
+            "tokenizer.json: no such file, and vocab.txt alone is not read"},
+    };
+    workspace_copy_model(workspace, "mean");
+    workspace_remove(workspace, "tokenizer.json");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); ++i) {
+        workspace_write_text(workspace, "vocab.txt", rows[i].lines);
+        workspace_write_text(workspace, "tokenizer_config.json", rows[i].settings);
+        uform_status_t const status = changes_load(workspace);
+        if (status != rows[i].status || (status && !strstr(uform_last_detail(), rows[i].words)))
+            fail_msg("row %zu: found %s: %s", i, uform_status_name(status), uform_last_detail());
     }
 }
 
@@ -319,6 +349,7 @@ int main(void) {
         cmocka_unit_test(one_change_is_refused),
         cmocka_unit_test(families_are_checked),
         cmocka_unit_test(what_is_there_instead_is_named),
+        cmocka_unit_test(lines_of_a_vocabulary_are_checked),
         cmocka_unit_test(directories_that_are_none_are_named),
     };
     return cmocka_run_group_tests_name("directories", tests, workspace_setup, workspace_teardown);

@@ -36,7 +36,8 @@ static void sweep(char const *model, bool persistent) {
 static void every_allocation_may_fail(void **state) {
     (void)state;
     static char const *const models[] = {"mean", "dense_stack", "sharded", "prompts", "layout_old", "layout_new",
-        "lower_case", "tokens_decoder", "tokens_older_files", "arguments_tokens", "../vision/models/clip", "../vision/models/clip_old_tokenizer", "../vision/models/siglip",
+        "lower_case", "tokens_decoder", "tokens_older_files", "vocabulary_file_cased", "arguments_tokens",
+        "../vision/models/clip", "../vision/models/clip_old_tokenizer", "../vision/models/siglip",
         "../vision/models/siglip_renamed", "../vision/models/uform_roberta"};
     for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); ++i) {
         sweep(models[i], false);
