@@ -582,6 +582,10 @@ def make_families():
             write_json(variant.path / "config.json", values | {
                 "global_attn_every_n_layers": 2, "global_rope_theta": 700.0, "local_rope_theta": 20.0, "rope_scaling": None,
                 "position_embedding_type": "absolute"})
+        if name == "distilbert_relu":  # other families' names for its sizes
+            written = json.loads((variant.path / "config.json").read_text())
+            names = {"dim": "hidden_size", "n_layers": "num_hidden_layers", "n_heads": "num_attention_heads"}
+            write_json(variant.path / "config.json", {names.get(key, key): value for key, value in written.items()})
         tokenizer.save(str(variant.path / "tokenizer.json"))
         tokens = {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "sep_token": "</s>", "unk_token": "<unk>",
                   "pad_token": "<pad>", "mask_token": "<mask>"}

@@ -146,7 +146,7 @@ static struct {
 static uform_status_t read_rows(section_t section, uform_config_row_t const *rows, uform_architecture_sizes_t *sizes) {
     for (uform_config_row_t const *row = rows; row->offset != SIZE_MAX; ++row) {
         void *const field = (char *)sizes + row->offset;
-        kinds[row->kind].set(field, row->fallback);
+        if (!isnan(row->fallback)) kinds[row->kind].set(field, row->fallback);
         uform_status_t const status = row->key ? kinds[row->kind].read(section, row, field) : uform_status_ok_k;
         if (status != uform_status_ok_k) return status;
     }

@@ -5,6 +5,7 @@
 #ifndef UFORM_MODELS_ARCHITECTURES_ARCHITECTURE_H
 #define UFORM_MODELS_ARCHITECTURES_ARCHITECTURE_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -54,7 +55,7 @@ typedef struct uform_config_row_t {
     char const *key;
     uform_config_kind_t kind;
     size_t offset;   ///< into `uform_architecture_sizes_t`
-    double fallback; ///< negative when the key has to be there
+    double fallback; ///< negative when the key has to be there, NAN when an earlier row's value holds without it
     double minimum, maximum;
 } uform_config_row_t;
 
@@ -62,6 +63,7 @@ typedef struct uform_config_row_t {
     { key, uform_config_##kind##_k, offsetof(uform_architecture_sizes_t, field), fallback, minimum, maximum }
 #define UFORM_SIZE(key, field, fallback, maximum) UFORM_CONFIG_ROW_(key, size, field, fallback, 1, maximum)
 #define UFORM_COUNT(key, field, fallback, maximum) UFORM_CONFIG_ROW_(key, size, field, fallback, 0, maximum)
+#define UFORM_ALSO(key, field, maximum) UFORM_CONFIG_ROW_(key, size, field, (double)NAN, 1, maximum)
 #define UFORM_REAL(key, field, fallback, minimum, maximum)                                                             \
     UFORM_CONFIG_ROW_(key, real, field, fallback, minimum, maximum)
 #define UFORM_FLAG(key, field, fallback) UFORM_CONFIG_ROW_(key, flag, field, fallback, 0, 1)

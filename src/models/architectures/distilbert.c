@@ -14,6 +14,10 @@ static uform_config_row_t const config[] = {
     UFORM_SIZE("n_layers", layers, 6, uform_largest_layers_k),
     UFORM_SIZE("n_heads", heads, 12, uform_largest_heads_k),
     UFORM_SIZE("hidden_dim", feed_forward_width, 3072, uform_largest_feed_forward_k),
+    // transformers takes other families' names too, and before its own.
+    UFORM_ALSO("hidden_size", width, uform_largest_width_k),
+    UFORM_ALSO("num_hidden_layers", layers, uform_largest_layers_k),
+    UFORM_ALSO("num_attention_heads", heads, uform_largest_heads_k),
     UFORM_ACTIVATION("activation", activation, gelu),
     UFORM_REAL(NULL, norm_epsilon, 1e-12, 0, 1),
     UFORM_CONFIG_END,
