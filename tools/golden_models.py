@@ -601,12 +601,22 @@ def make_families():
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 
+def make_spaces():
+    """tokenizer_config.json on the space before a text, otherwise than tokenizer.json."""
+    for base, space in (("roberta", True), ("xlm_roberta", False)):
+        variant = Variant(f"{base}_space", base).link("model.safetensors", "tokenizer.json", "config.json")
+        tokenizer_config = json.loads((MODELS / base / "tokenizer_config.json").read_text())
+        write_json(variant.path / "tokenizer_config.json", {**tokenizer_config, "add_prefix_space": space})
+        yield variant.modules(("Pooling", "1_Pooling")).pooling("mean", width=40)
+
+
 def main():
     for path in (MODELS, EXPECTED):
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
-              make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families]
+              make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families,
+              make_spaces]
     for maker in makers:
         for variant in maker():
             expect(variant)

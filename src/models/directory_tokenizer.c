@@ -98,6 +98,26 @@ static uform_status_t read_bert_switches(sources_t const *sources, uform_tokeniz
     return status;
 }
 
+/// So it does with the space before a text, of two kinds of classes with opposite defaults.
+static uform_status_t read_prefix_space(sources_t const *sources, uform_switch_t *setting) {
+    static struct {
+        char const *name;
+        uform_switch_t by_default;
+    } const classes[] = {
+        {"RobertaTokenizer", uform_switch_off_k},
+        {"RobertaTokenizerFast", uform_switch_off_k},
+        {"XLMRobertaTokenizer", uform_switch_on_k},
+        {"XLMRobertaTokenizerFast", uform_switch_on_k},
+        {"CamembertTokenizer", uform_switch_on_k},
+        {"CamembertTokenizerFast", uform_switch_on_k},
+    };
+    uform_json_t const *name = uform_json_find_(sources->config.root, "tokenizer_class");
+    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); ++i)
+        if (uform_json_equals_(name, classes[i].name))
+            return read_switch(sources, "add_prefix_space", classes[i].by_default, setting);
+    return uform_status_ok_k;
+}
+
 static uform_status_t read_side(sources_t const *sources, uform_switch_t *left) {
     uform_json_t const *const argument = find_argument(sources, "truncation_side");
     uform_json_t const *side = argument ? argument : uform_json_find_(sources->config.root, "truncation_side");
@@ -333,6 +353,7 @@ uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_co
         status = uform_config_read_limit_(sources.arguments[i], module->path, "model_max_length", limit);
     if (status == uform_status_ok_k) status = refuse_arguments(&sources);
     if (status == uform_status_ok_k) status = read_bert_switches(&sources, settings);
+    if (status == uform_status_ok_k) status = read_prefix_space(&sources, &settings->prefix_space);
     if (status == uform_status_ok_k)
         status = read_switch(&sources, "split_special_tokens", uform_switch_off_k, &settings->literal_specials);
     if (status == uform_status_ok_k) status = read_side(&sources, &directory->truncate_left);

@@ -279,6 +279,7 @@ static uform_status_t read_byte_level(
     if (status != uform_status_ok_k) return status;
     status = uform_json_boolean_(json, where->text, "use_regex", uform_json_optional_k, &divide);
     if (status != uform_status_ok_k) return status;
+    if (pre_tokenizer->prefix_space) space = pre_tokenizer->prefix_space == uform_switch_on_k;
     if (space) {
         status = append_growing(pre_tokenizer, where, (uform_pre_tokenizer_stage_t){.rewrite = rewrite_space}, 2);
         if (status != uform_status_ok_k) return status;
@@ -331,6 +332,9 @@ static uform_status_t read_metaspace(
     if (status != uform_status_ok_k) return status;
     status = read_prepend(json, where, &stage.prepend);
     if (status != uform_status_ok_k) return status;
+    if (pre_tokenizer->prefix_space)
+        stage.prepend =
+            pre_tokenizer->prefix_space == uform_switch_on_k ? uform_prepend_always_k : uform_prepend_never_k;
     status = append_growing(pre_tokenizer, where, stage, bytes + 1);
     if (status != uform_status_ok_k || !divide) return status;
     stage.rewrite = NULL, stage.find = find_literal, stage.behavior = uform_split_merged_with_next_k;
@@ -407,8 +411,8 @@ static uform_status_t read_sequence(
 }
 
 uform_status_t uform_pre_tokenizer_load_(
-    uform_json_t const *json, char const *path, uform_pre_tokenizer_t *pre_tokenizer) {
-    *pre_tokenizer = (uform_pre_tokenizer_t){.growth = 1};
+    uform_json_t const *json, char const *path, uform_switch_t prefix_space, uform_pre_tokenizer_t *pre_tokenizer) {
+    *pre_tokenizer = (uform_pre_tokenizer_t){.growth = 1, .prefix_space = prefix_space};
     if (!json || json->kind == uform_json_null_k) return uform_status_ok_k;
     uform_where_t where;
     uform_where_start_(&where, path, "pre_tokenizer");

@@ -12,6 +12,7 @@
 #include "tokenizers/buffers.h"
 #include "tokenizers/patterns.h"
 #include "tokenizers/span.h"
+#include "uform/model.h"
 
 enum {
     uform_pre_tokenizer_stages_limit_k = 8,
@@ -57,8 +58,9 @@ struct uform_pre_tokenizer_stage_t {
 
 typedef struct uform_pre_tokenizer_t {
     uform_pre_tokenizer_stage_t stages[uform_pre_tokenizer_stages_limit_k];
-    size_t count;  ///< zero: the whole text is one word
-    size_t growth; ///< how many times longer rewriting can make a text
+    size_t count;                ///< zero: the whole text is one word
+    size_t growth;               ///< how many times longer rewriting can make a text
+    uform_switch_t prefix_space; ///< what goes before the file's `add_prefix_space` and `prepend_scheme`
 } uform_pre_tokenizer_t;
 
 /// What one thread rewrites with: the result of each stage.
@@ -78,7 +80,7 @@ typedef struct uform_words_t {
 
 /// Reads the value of the key `pre_tokenizer`, NULL or null for none. `path` names the file in details.
 uform_status_t uform_pre_tokenizer_load_(
-    uform_json_t const *json, char const *path, uform_pre_tokenizer_t *pre_tokenizer);
+    uform_json_t const *json, char const *path, uform_switch_t prefix_space, uform_pre_tokenizer_t *pre_tokenizer);
 
 /// Begins with the part `whole` of `text`, of valid UTF-8. `first` says that the original text begins with it.
 static inline void uform_words_begin_(

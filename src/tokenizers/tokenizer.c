@@ -83,6 +83,8 @@ static uform_status_t read_version(uform_json_t const *root, char const *path) {
 
 static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t const *root, char const *path,
     uform_tokenizer_settings_t const *settings) {
+    static uform_tokenizer_settings_t const none = {0};
+    if (!settings) settings = &none;
     if (root->kind != uform_json_object_k) return uform_fail_(uform_status_malformed_k, "%s: expected an object", path);
     uform_status_t status = read_version(root, path);
     if (status != uform_status_ok_k) return status;
@@ -90,14 +92,13 @@ static uform_status_t read_tokenizer(uform_tokenizer_t tokenizer, uform_json_t c
     if (status != uform_status_ok_k) return status;
     status = uform_normalizer_load_(uform_json_find_(root, "normalizer"), path, settings, &tokenizer->normalizer);
     if (status != uform_status_ok_k) return status;
-    status = uform_pre_tokenizer_load_(uform_json_find_(root, "pre_tokenizer"), path, &tokenizer->pre_tokenizer);
+    status = uform_pre_tokenizer_load_(
+        uform_json_find_(root, "pre_tokenizer"), path, settings->prefix_space, &tokenizer->pre_tokenizer);
     if (status != uform_status_ok_k) return status;
     status = uform_token_model_load_(uform_json_find_(root, "model"), path, &tokenizer->model);
     if (status != uform_status_ok_k) return status;
     status = uform_post_processor_load_(uform_json_find_(root, "post_processor"), path, &tokenizer->post_processor);
     if (status != uform_status_ok_k) return status;
-    static uform_tokenizer_settings_t const none = {0};
-    if (!settings) settings = &none;
     status = uform_added_tokens_load_(uform_json_find_(root, "added_tokens"), path, &tokenizer->model,
         &tokenizer->normalizer, settings->tokens, settings->token_count, &tokenizer->added);
     if (status != uform_status_ok_k) return status;

@@ -27,6 +27,8 @@ typedef struct uform_tokenizer_settings_t {
     bool lower_case;
     /// Switches of a BertNormalizer that tokenizer_config.json sets otherwise; auto follows tokenizer.json.
     uform_switch_t bert_lowercase, bert_strip_accents, bert_chinese;
+    /// add_prefix_space of a ByteLevel or Metaspace, likewise.
+    uform_switch_t prefix_space;
     /// split_special_tokens: special tokens typed in a text are ordinary text.
     uform_switch_t literal_specials;
     /// [token_count], added in this order where tokenizer.json has no added token of that content.
