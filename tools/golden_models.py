@@ -530,6 +530,23 @@ def random_weights(model, seed=11):
     return weights
 
 
+def published_nomic_names(weights):
+    """NomicBERT's tensors as the files on the hub have them."""
+    names = {"embeddings.LayerNorm": "emb_ln", "self_attn.o_proj": "attn.out_proj", "up_proj": "fc11", "gate_proj": "fc12",
+             "down_proj": "fc2", "post_attention_layernorm": "norm1", "post_mlp_layernorm": "norm2"}
+    renamed = {}
+    for name, value in weights.items():
+        for new, old in names.items():
+            name = name.replace(new, old)
+        name = name.replace("layers.", "encoder.layers.")
+        if "self_attn.q_proj" in name:
+            parts = [weights[name.replace("encoder.", "").replace("q_proj", part)] for part in ("q_proj", "k_proj", "v_proj")]
+            renamed[name.replace("self_attn.q_proj", "attn.Wqkv")] = torch.cat(parts)
+        elif "self_attn" not in name:
+            renamed[name] = value
+    return renamed
+
+
 def make_families():
     """What other families do differently: names, positions, token types, tokenizers."""
     sizes = {"hidden_size": 40, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 72}
@@ -567,6 +584,9 @@ def make_families():
          "PreTrainedTokenizerFast", modern, "model.", "cls"),
         ("modernbert_old_config", transformers.ModernBertConfig(**windows), "PreTrainedTokenizerFast", modern, "", "mean"),
     ]
+    rows += [(name, transformers.NomicBertConfig(**sizes, max_position_embeddings=40, rope_parameters=rope), "BertTokenizer", plain, "", pooling)
+             for name, rope, pooling in (("nomic_bert", {"rope_type": "default", "rope_theta": 50.0}, "mean"),
+                                         ("nomic_bert_published", None, "cls"))]
     for name, config, tokenizer_class, tokenizer, prefix, pooling in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 3  # tables are often padded
         model = transformers.AutoModel.from_config(config)
@@ -597,7 +617,10 @@ def make_families():
             tokens = {"unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]", "pad_token": "[PAD]", "mask_token": "[MASK]",
                       "model_input_names": ["input_ids", "attention_mask"]}
         write_json(variant.path / "tokenizer_config.json", {"tokenizer_class": tokenizer_class, "model_max_length": 150 if by_distance else 32} | tokens)
-        save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
+        weights = random_weights(model)
+        if name == "nomic_bert_published":
+            weights = published_nomic_names(weights)
+        save_file({prefix + key: value for key, value in weights.items()}, variant.path / "model.safetensors")
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 

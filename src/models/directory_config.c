@@ -236,14 +236,16 @@ static uform_status_t read_position_style(section_t section, char const *key, uf
     return uform_status_ok_k;
 }
 
-/// A base of rotations: under the name of its kind of layer in newer files.
+/// A base of rotations: in newer files it is one of rope_parameters, or of what these hold for a kind of layer.
 static uform_status_t read_rope(section_t section, char const *kind, float *base) {
-    uform_json_t const *parameters = uform_json_find_(section.object, "rope_parameters");
-    uform_json_t const *found = parameters ? uform_json_find_(parameters, kind) : NULL;
-    if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
+    static char const key[] = "rope_parameters";
+    uform_json_t const *found = uform_json_find_(section.object, key);
     char where[512];
-    snprintf(where, sizeof(where), "%s: rope_parameters: %s", section.where, kind);
-    if (found->kind != uform_json_object_k) return uform_json_unexpected_(section.where, kind, "an object", found);
+    snprintf(where, sizeof(where), kind ? "%s: %s: %s" : "%s: %s", section.where, key, kind);
+    if (found && kind) found = uform_json_find_(found, kind);
+    if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
+    if (found->kind != uform_json_object_k)
+        return uform_json_unexpected_(section.where, kind ? kind : key, "an object", found);
     uform_config_row_t const row = {"rope_theta", uform_config_real_k, 0, *base, 1e-3, 1e12};
     uform_status_t const status = uform_config_require_string_(found, where, "rope_type", "default");
     return status ? status : read_real((section_t){found, where}, &row, base);
@@ -271,13 +273,16 @@ static uform_status_t read_layer_types(section_t section, uform_architecture_siz
     return uform_status_ok_k;
 }
 
-static uform_status_t read_windows(section_t section, uform_architecture_sizes_t *sizes) {
+/// How tokens are rotated, and which layers do what.
+static uform_status_t read_rotations(section_t section, bool has_windows, uform_architecture_sizes_t *sizes) {
     uform_status_t status = uform_config_require_off_(section.object, section.where, "rope_scaling");
     if (status == uform_status_ok_k && sizes->width / sizes->heads % 2)
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of an even width, found %zu", section.where,
             sizes->width / sizes->heads);
-    if (status == uform_status_ok_k) status = read_rope(section, "full_attention", &sizes->rotary_base);
+    if (status != uform_status_ok_k || !has_windows)
+        return status ? status : read_rope(section, NULL, &sizes->rotary_base);
+    status = read_rope(section, "full_attention", &sizes->rotary_base);
     if (status == uform_status_ok_k) status = read_rope(section, "sliding_attention", &sizes->local_rotary_base);
     return status == uform_status_ok_k ? read_layer_types(section, sizes) : status;
 }
@@ -314,7 +319,8 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)
         status = skip_layers(section, architecture->skipped_layers_key, tower);
-    if (status == uform_status_ok_k && architecture->has_windows) status = read_windows(section, sizes);
+    if (status == uform_status_ok_k && architecture->positions_kind == uform_positions_rotary_texts_k)
+        status = read_rotations(section, architecture->has_windows, sizes);
     if (architecture->positions_behind_padding) count_behind_padding(sizes);
     if (status == uform_status_ok_k && architecture->position_style_key)
         status = read_position_style(section, architecture->position_style_key, sizes);

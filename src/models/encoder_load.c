@@ -77,6 +77,11 @@ uform_status_t uform_loader_linear_(uform_loader_t *loader, uform_part_t part, u
     return status ? status : uform_loader_fill_(loader, part, outputs, inputs, 0, linear);
 }
 
+static bool has_weight(uform_loader_t const *loader, char const *stem) {
+    uform_tensor_t tensor;
+    return uform_directory_find_(loader->directory, loader->tower, NULL, stem, loader->layer, "weight", &tensor);
+}
+
 static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *linear) {
     uform_encoder_t const *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
@@ -84,10 +89,12 @@ static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *l
     bool const no_bias[3] = {!encoder->sizes.query_bias, !encoder->sizes.key_bias, !encoder->sizes.value_bias};
     char const *const stems[3] = {architecture->query, architecture->key, architecture->value};
     size_t const columns = heads.count * heads.padded;
+    char const *const all = architecture->query_key_value;
+    bool const fused = all && !(architecture->query && has_weight(loader, architecture->query));
     uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, encoder->width, linear);
     for (size_t i = 0; i < 3 && !status; ++i) {
-        uform_part_t part = {stems[i], no_bias[i], 0, 0};
-        if (architecture->query_key_value) part = (uform_part_t){architecture->query_key_value, no_bias[i], i, 3};
+        uform_part_t const part =
+            fused ? (uform_part_t){all, no_bias[i], i, 3} : (uform_part_t){stems[i], no_bias[i], 0, 0};
         status = uform_loader_fill_(
             loader, part, i < 2 ? pairs : heads, uform_ungrouped_(encoder->sizes.width), i * columns, linear);
     }
@@ -110,11 +117,6 @@ static uform_status_t load_scaled(uform_loader_t *loader, char const *scale, ufo
     loader->packer.row_scale = NULL;
     uform_free_(row_scale);
     return status;
-}
-
-static bool has_weight(uform_loader_t const *loader, char const *stem) {
-    uform_tensor_t tensor;
-    return uform_directory_find_(loader->directory, loader->tower, NULL, stem, loader->layer, "weight", &tensor);
 }
 
 static uform_status_t load_feed_forward(uform_loader_t *loader, uform_feed_forward_t *target) {

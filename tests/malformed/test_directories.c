@@ -28,7 +28,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -337,6 +337,14 @@ static void families_are_checked(void **state) {
             "layers.3.attn.Wqkv.weight: missing"},
         {"model.safetensors", "[120,40]", "[40,120]", MALFORMED, "Wqkv.weight: shape: expected [120, 40]"},
     };
+    static change_t const nomic[] = {
+        {"config.json", "\"rope_type\": \"default\"", "\"rope_type\": \"dynamic\"", UNSUPPORTED,
+            "rope_parameters: rope_type: expected \"default\", found \"dynamic\""},
+        {"config.json", "\"rope_parameters\": {", "\"rope_parameters\": [], \"x\": {", MALFORMED, "rope_parameters"},
+        {"model.safetensors", "layers.1.self_attn.k_proj.weight", "layers.1.self_attn.k_prod.weight", NOT_FOUND,
+            "layers.1.self_attn.k_proj.weight: missing"},
+    };
+    changes_check(*state, "nomic_bert", nomic, sizeof nomic / sizeof *nomic);
     changes_check(*state, "modernbert_biases", modernbert, sizeof modernbert / sizeof *modernbert);
     changes_check(*state, "roberta", roberta, sizeof roberta / sizeof *roberta);
     changes_check(*state, "mpnet", mpnet, sizeof mpnet / sizeof *mpnet);

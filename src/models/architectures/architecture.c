@@ -39,6 +39,7 @@ static uform_family_t const families[] = {
     TEXT("distilbert", distilbert),
     TEXT("mpnet", mpnet),
     TEXT("modernbert", modernbert),
+    TEXT("nomic_bert", nomic_bert),
     DUAL("clip", clip_text, clip_image, clip_, NULL),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

@@ -137,7 +137,8 @@ typedef struct uform_architecture_t {
     char const *positions;
     size_t prefix_positions; ///< rows in front of the table of positions that belong to tokens before the patches
     char const *embedding_norm;
-    char const *query_key_value; ///< instead of the next three: one layer that holds the rows of all
+    char const
+        *query_key_value; ///< one layer that holds the rows of the next three, where they are not there by themselves
     char const *query, *key, *value, *attention_output, *attention_norm, *attention_scale;
     char const
         *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
@@ -171,11 +172,11 @@ typedef struct uform_family_t {
 } uform_family_t;
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
-    uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_clip_text_,
-    uform_architecture_clip_image_, uform_architecture_siglip_text_, uform_architecture_siglip_image_,
-    uform_architecture_siglip2_image_, uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_,
-    uform_architecture_dinov2_registers_, uform_architecture_dinov3_, uform_architecture_uform3_text_,
-    uform_architecture_uform3_image_;
+    uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_nomic_bert_,
+    uform_architecture_clip_text_, uform_architecture_clip_image_, uform_architecture_siglip_text_,
+    uform_architecture_siglip_image_, uform_architecture_siglip2_image_, uform_architecture_vit_,
+    uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
+    uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
 uform_family_t const *uform_family_find_(char const *model_type);
