@@ -111,7 +111,8 @@ typedef struct uform_attention_call_t {
     float scale;
     void *scratch;      ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
     bool causal;        ///< query i sees keys 0 to i
-    size_t query_count; ///< only so many of the text's first rows are queries, and written; zero: all of them
+    /// Only rows [query_begin, query_begin + query_count) of the text are queries, and written; a zero count: all of them.
+    size_t query_begin, query_count;
     /// What the distance of query i and key k adds to their product, before it is scaled: bias[head * bias_stride + k - i]. Up to
     /// `uform_row_step_k` numbers beyond either end may be read. NULL for nothing.
     float const *bias;

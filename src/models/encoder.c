@@ -18,6 +18,8 @@
 
 #include "models/pass.h"
 
+enum { window_stretch_k = 128 }; // queries that share their keys where they see a window
+
 static void look_up(uform_pass_t const *pass) {
     uform_share_t const share = uform_share_of_(pass, 0, pass->rows, uform_row_step_k);
     uform_lookup_call_t const call = {
@@ -52,10 +54,11 @@ static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float 
     uform_pass_meet_(pass);
 }
 
-// The row of a text that counts in the end.
+// The row of a text that counts in the end; that of attention pooling's query with a head.
 static size_t pooled_row(uform_pass_t const *pass, size_t text) {
     size_t const *begins = pass->batch->text_begins + text;
-    return pass->batch->pooled == uform_pooled_rows_last_k ? begins[1] - 1 : begins[0];
+    bool const last = pass->batch->pooled == uform_pooled_rows_last_k && !pass->encoder->has_head;
+    return last ? begins[1] - 1 : begins[0];
 }
 
 // Where the angles of a text or an image begin.
@@ -67,8 +70,8 @@ static uform_rotations_t rotations_of(uform_pass_t const *pass, size_t item) {
     return (uform_rotations_t){pass->cosines + first, pass->sines + first};
 }
 
-// Rotates heads [begin, end) of the queries, with the keys behind them, by their tokens' or patches' places. With `pooled`, each image's
-// first row alone is there, with what belongs to the one that counts.
+// Rotates heads [begin, end) of the queries, with the keys behind them, by their tokens' or patches' places; of every text's
+// row that counts only, if `pooled`.
 static void rotate(uform_pass_t const *pass, size_t head_begin, size_t head_end, bool pooled) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_share_t const heads = uform_share_of_(pass, head_begin, head_end, 1);
@@ -78,20 +81,41 @@ static void rotate(uform_pass_t const *pass, size_t head_begin, size_t head_end,
         .heads = heads.end - heads.begin,
         .head_width = encoder->head_width,
     };
-    for (size_t image = 0; image < pass->batch->text_count && call.heads; ++image) {
-        size_t const begin = pass->batch->text_begins[image], skip = pooled ? pooled_row(pass, image) - begin : 0;
-        uform_rotations_t const angles = rotations_of(pass, image);
+    for (size_t text = 0; text < pass->batch->text_count && call.heads; ++text) {
+        size_t const begin = pass->batch->text_begins[text], skip = pooled ? pooled_row(pass, text) - begin : 0;
+        uform_rotations_t const angles = rotations_of(pass, text);
         call.cosines = angles.cosines + skip * half;
         call.sines = angles.sines + skip * half;
-        call.row_begin = begin;
-        call.rows = pooled ? 1 : pass->batch->text_begins[image + 1] - begin;
+        call.row_begin = begin + skip;
+        call.rows = pooled ? 1 : pass->batch->text_begins[text + 1] - begin;
         pass->kernels->rotate(&call);
     }
     uform_pass_meet_(pass);
 }
 
-// Attention of every text over its own tokens; of one that stands in its first row's place and sees all of them, if `pooled`.
-// Members share the heads of all texts.
+// Attention of a text's queries, or where they see a window, of stretches of them over the keys that some of a stretch see.
+// Stretches are the same whichever queries there are, and so are sums.
+static void attend_text(uform_pass_t const *pass, uform_attention_call_t const *call) {
+    if (!pass->window || call->length <= window_stretch_k) {
+        pass->attention->attend(call);
+        return;
+    }
+    size_t const end = call->query_count ? call->query_begin + call->query_count : call->length;
+    for (size_t query = call->query_begin, next; query < end; query = next) {
+        size_t const first = query / window_stretch_k * window_stretch_k, last = first + window_stretch_k;
+        size_t const key_begin = first > pass->window ? first - pass->window : 0;
+        size_t const key_end = last + pass->window < call->length ? last + pass->window : call->length;
+        next = last < end ? last : end;
+        uform_attention_call_t stretch = *call;
+        stretch.row_begin += key_begin;
+        stretch.length = key_end - key_begin;
+        stretch.query_begin = query - key_begin;
+        stretch.query_count = next - query;
+        pass->attention->attend(&stretch);
+    }
+}
+
+// Attention of every text over its own tokens; of the row that counts only, if `pooled`. Members share the heads of all texts.
 static void attend_texts(uform_pass_t const *pass, bool pooled) {
     size_t const heads = pass->encoder->sizes.heads, head_panels = pass->encoder->head_width / pass->lane;
     uform_share_t const share = uform_share_of_(pass, 0, pass->batch->text_count * heads, 1);
@@ -99,7 +123,7 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         .head_width = pass->encoder->head_width,
         .scale = pass->encoder->attention_scale,
         .scratch = pass->member->scratch,
-        .causal = pass->encoder->architecture->causal && !(pooled && pass->batch->pooled == uform_pooled_rows_last_k),
+        .causal = pass->encoder->architecture->causal,
         .query_count = pooled ? 1 : 0,
         .bias_stride = pass->bias_stride,
     };
@@ -113,11 +137,9 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         call.outputs = uform_panels_from_(pass->attended, first * head_panels);
         call.row_begin = pass->batch->text_begins[text];
         call.length = pass->batch->text_begins[text + 1] - call.row_begin;
-        if (pass->bias) {
-            size_t const moved = pooled ? pooled_row(pass, text) - call.row_begin : 0;
-            call.bias = pass->bias + first * call.bias_stride - moved;
-        }
-        if (call.length) pass->attention->attend(&call);
+        if (pass->bias) call.bias = pass->bias + first * call.bias_stride;
+        if (pooled) call.query_begin = pooled_row(pass, text) - call.row_begin;
+        if (call.length) attend_text(pass, &call);
     }
     uform_pass_meet_(pass);
 }
@@ -130,23 +152,21 @@ static void attend(uform_pass_t const *pass, uform_layer_t const *layer) {
     uform_pass_meet_(pass);
 }
 
-// Brings the row of each text that counts, or its first one, to the row that is the text's number, which is never behind it.
-static void gather_rows(uform_pass_t const *pass, uform_panels_t panels, size_t count, bool first) {
+// Brings the row of each text that counts to the row that is the text's number, which is never behind it.
+static void gather_rows(uform_pass_t const *pass, uform_panels_t panels, size_t count) {
     uform_share_t const share = uform_share_of_(pass, 0, count, 1);
     for (size_t panel = share.begin; panel < share.end; ++panel)
-        for (size_t text = 0; text < pass->batch->text_count; ++text) {
-            size_t const row = first ? pass->batch->text_begins[text] : pooled_row(pass, text);
-            memmove(uform_line_at_(panels, panel, text), uform_line_at_(panels, panel, row), 64);
-        }
+        for (size_t text = 0; text < pass->batch->text_count; ++text)
+            memmove(uform_line_at_(panels, panel, text), uform_line_at_(panels, panel, pooled_row(pass, text)), 64);
     uform_pass_meet_(pass);
 }
 
-// Brings queries, a row a text, to where the texts' first ones belong.
+// Brings queries, a row a text, to the rows that count.
 static void place_queries(uform_pass_t const *pass, uform_panels_t queries, size_t count) {
     uform_share_t const share = uform_share_of_(pass, 0, count, 1);
     for (size_t panel = share.begin; panel < share.end; ++panel)
         for (size_t text = 0; text < pass->batch->text_count; ++text)
-            memcpy(uform_line_at_(pass->projections, panel, pass->batch->text_begins[text]),
+            memcpy(uform_line_at_(pass->projections, panel, pooled_row(pass, text)),
                 uform_line_at_(queries, panel, text), 64);
     uform_pass_meet_(pass);
 }
@@ -157,8 +177,8 @@ static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
     uform_encoder_t const *encoder = pass->encoder;
     size_t const heads = encoder->sizes.heads, queries = heads * encoder->head_width, panels = queries / pass->lane;
     uform_project_(pass, &layer->projections, queries, layer->projections.columns, pass->projections);
-    gather_rows(pass, pass->hidden, encoder->width / pass->lane, false);
-    gather_rows(pass, pass->residual, encoder->width / 16, false);
+    gather_rows(pass, pass->hidden, encoder->width / pass->lane);
+    gather_rows(pass, pass->residual, encoder->width / 16);
     pass->rows = pass->batch->text_count;
     uform_project_(pass, &layer->projections, 0, queries, pass->attended);
     place_queries(pass, pass->attended, panels);
@@ -167,7 +187,7 @@ static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
         rotate(pass, heads, 2 * heads, false);
     }
     attend_texts(pass, true);
-    gather_rows(pass, pass->attended, panels, true);
+    gather_rows(pass, pass->attended, panels);
     uform_add_product_(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
     uform_pass_meet_(pass);
 }
@@ -180,6 +200,7 @@ static void attend_at(uform_pass_t *pass, size_t i) {
     bool const local = encoder->window_bias && i % encoder->sizes.global_every;
     pass->bias = local ? encoder->window_bias : encoder->distance_bias;
     pass->bias_stride = local ? 0 : encoder->distance_stride;
+    pass->window = local ? encoder->sizes.window / 2 : 0;
     pass->rotations = local ? encoder->local_rotations : encoder->rotations;
     if (pooled) attend_pooled(pass, &encoder->layers[i]);
     else attend(pass, &encoder->layers[i]);
@@ -279,7 +300,7 @@ static void pool_by_attention(uform_pass_t *pass) {
     if (uform_pass_leads_(pass)) place_query(pass);
     uform_pass_meet_(pass);
     attend_texts(pass, true);
-    gather_rows(pass, pass->attended, heads_panels, true);
+    gather_rows(pass, pass->attended, heads_panels);
     pass->rows = pass->batch->text_count; // from here on a row is a text
     for (size_t text = 0; text < pass->rows && uform_pass_leads_(pass); ++text)
         uform_set_residual_(pass, text, 1, head->output.bias);

@@ -21,7 +21,7 @@ typedef struct shape_t {
     size_t row_begin, length, heads, head_width;
     float scale, size; ///< of the softmax; factor of queries and keys
     bool at_end, causal;
-    size_t query_count;
+    size_t query_begin, query_count;
     bool biased;
 } shape_t;
 
@@ -99,6 +99,7 @@ static matrix_t attend(uform_attention_t const *attention, shape_t const *shape,
         .scale = shape->scale,
         .scratch = scratch.data,
         .causal = shape->causal,
+        .query_begin = shape->query_begin,
         .query_count = shape->query_count,
         .bias_stride = bias_stride(shape),
     };
@@ -113,16 +114,16 @@ static void check_shape(subject_t const *subject, precision_t precision, shape_t
     matrix_t found = attend(attention_of(subject->kernels, precision), shape, &operands);
     matrix_t expected = attend(attention_of(subject->serial, precision), shape, &operands);
     char what[128];
-    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu queries, %zu heads of %zu%s%s", shape->row_begin,
-        shape->length, shape->query_count, shape->heads, shape->head_width, shape->causal ? ", causal" : "",
-        shape->biased ? ", biased" : "");
-    size_t const written = shape->query_count ? shape->query_count : shape->length;
+    snprintf(what, sizeof(what), "attention: row %zu, length %zu, %zu queries from %zu, %zu heads of %zu%s%s",
+        shape->row_begin, shape->length, shape->query_count, shape->query_begin, shape->heads, shape->head_width,
+        shape->causal ? ", causal" : "", shape->biased ? ", biased" : "");
+    size_t const first = shape->row_begin + shape->query_begin;
+    size_t const last = shape->query_count ? first + shape->query_count : shape->row_begin + shape->length;
     double const absolute = (precision == precision_f32_k ? 2e-5 : 0x1p-6) + (shape->size > 2.0f ? 1e-3 : 0.0);
     uint32_t const untouched = precision == precision_f32_k ? 0xFFFFFFFFu : 0xFFFFu;
     for (size_t row = 0; row < found.rows; ++row)
         for (size_t column = 0; column < found.width; ++column) {
-            if (row < shape->row_begin || row >= shape->row_begin + written)
-                assert_int_equal(matrix_bits(&found, row, column), untouched);
+            if (row < first || row >= last) assert_int_equal(matrix_bits(&found, row, column), untouched);
             else
                 expect_close(what, row, column, matrix_get(&found, row, column), matrix_get(&expected, row, column),
                     absolute, 0.0);
@@ -149,13 +150,14 @@ static void check_lengths(subject_t const *subject, precision_t precision) {
         check_shape(subject, precision, &shape);
         shape.causal = true;
         check_shape(subject, precision, &shape);
-        shape.query_count = 1 + random_below(shape.length);
+        shape.query_begin = random_below(shape.length);
+        shape.query_count = 1 + random_below(shape.length - shape.query_begin);
         check_shape(subject, precision, &shape);
         shape.causal = false;
         check_shape(subject, precision, &shape);
         shape.biased = true;
         check_shape(subject, precision, &shape);
-        shape.query_count = 0;
+        shape.query_begin = shape.query_count = 0;
         check_shape(subject, precision, &shape);
         shape.causal = true;
         check_shape(subject, precision, &shape);

@@ -254,9 +254,9 @@ static inline void add_bias(query_tile_t const *tile, size_t begin, size_t visib
 
 // Up to two tiles of queries, from the text's query `begin` on.
 static void attend_group(uform_attention_call_t const *call, head_t const *head, char const *values,
-    query_tile_t const *tiles, size_t begin, size_t query_count) {
+    query_tile_t const *tiles, size_t begin, size_t query_end) {
     size_t const panels = call->head_width / 32, length = call->length;
-    size_t const tile_count = query_count - begin > 16 ? 2 : 1;
+    size_t const tile_count = query_end - begin > 16 ? 2 : 1;
     size_t visible[group_tiles_k]; // keys each tile sees
     for (size_t i = 0; i < group_tiles_k; ++i) {
         size_t const end = begin + (i + 1) * 16;
@@ -279,21 +279,21 @@ static void attend_group(uform_attention_call_t const *call, head_t const *head,
     if (tile_count > 1) multiply_values(tiles, true, values, steps, panels);
     else multiply_values(tiles, false, values, steps, panels);
     for (size_t i = 0; i < tile_count; ++i) {
-        size_t const row = begin + i * 16, rows = query_count - row < 16 ? query_count - row : 16;
+        size_t const row = begin + i * 16, rows = query_end - row < 16 ? query_end - row : 16;
         write_outputs(&tiles[i], panels, head->outputs + row * 64, call->outputs.stride_bytes, rows);
     }
 }
 
 static void attend_head(uform_attention_call_t const *call, head_t const *head) {
-    size_t const query_count = call->query_count ? call->query_count : call->length;
+    size_t const query_end = call->query_count ? call->query_begin + call->query_count : call->length;
     size_t const panels = call->head_width / 32, keys = round_up(call->length, 32);
     char *const values = call->scratch, *const tile_memory = values + keys / 32 * panels * 2 * tile_bytes_k;
     query_tile_t tiles[group_tiles_k];
     for (size_t i = 0; i < group_tiles_k; ++i)
         tiles[i] = divide_tile(tile_memory + i * query_tile_bytes(keys, call->head_width), keys, call->head_width);
     pack_values(head->values, call->values.stride_bytes, call->length, panels, values);
-    for (size_t begin = 0; begin < query_count; begin += 16 * group_tiles_k)
-        attend_group(call, head, values, tiles, begin, query_count);
+    for (size_t begin = call->query_begin; begin < query_end; begin += 16 * group_tiles_k)
+        attend_group(call, head, values, tiles, begin, query_end);
 }
 
 static void attend(uform_attention_call_t const *call) {

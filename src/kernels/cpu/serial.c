@@ -173,7 +173,8 @@ static void attend_query(precision_t precision, uform_attention_call_t const *ca
 }
 
 static void attend(precision_t precision, uform_attention_call_t const *call) {
-    size_t const width = call->head_width, query_count = call->query_count ? call->query_count : call->length;
+    size_t const width = call->head_width;
+    size_t const query_end = call->query_count ? call->query_begin + call->query_count : call->length;
     float *const keys = call->scratch, *const values = keys + call->length * width;
     float *const query = values + call->length * width, *const outputs = query + width;
     for (size_t head = 0; head < call->heads; ++head) {
@@ -182,7 +183,7 @@ static void attend(precision_t precision, uform_attention_call_t const *call) {
             read_head(precision, &call->keys, call->row_begin + key, first, width, keys + key * width);
             read_head(precision, &call->values, call->row_begin + key, first, width, values + key * width);
         }
-        for (size_t i = 0; i < query_count; ++i) {
+        for (size_t i = call->query_begin; i < query_end; ++i) {
             size_t const row = call->row_begin + i;
             read_head(precision, &call->queries, row, first, width, query);
             float const *bias = call->bias ? call->bias + head * call->bias_stride - i : NULL;

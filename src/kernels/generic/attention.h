@@ -291,12 +291,12 @@ UFORM_INLINED void attention_block(attention_plan_t const *plan, size_t head, si
 UFORM_INLINED void attention(
     uform_attention_call_t const *call, block_function_t const (*blocks)[vector_block_rows_k], bool bf16) {
     attention_plan_t const plan = attention_plan(call, blocks, bf16);
-    size_t const query_count = call->query_count ? call->query_count : call->length;
+    size_t const query_end = call->query_count ? call->query_begin + call->query_count : call->length;
     for (size_t head = 0; head < call->heads; ++head) {
         attention_pack_keys(&plan, head);
         if (bf16) attention_pack_values(&plan, head);
-        for (size_t query = 0, rows; query < query_count; query += rows) {
-            rows = block_rows(query_count - query);
+        for (size_t query = call->query_begin, rows; query < query_end; query += rows) {
+            rows = block_rows(query_end - query);
             attention_block(&plan, head, query, rows, bf16);
         }
     }
