@@ -109,8 +109,8 @@ typedef struct uform_attention_call_t {
     size_t length;                        ///< its tokens, at least one
     size_t heads, head_width;
     float scale;
-    void *scratch;      ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
-    bool causal;        ///< query i sees keys 0 to i
+    void *scratch; ///< `scratch_bytes(length, head_width)`, aligned to 64 bytes
+    bool causal;   ///< query i sees keys 0 to i
     /// Only rows [query_begin, query_begin + query_count) of the text are queries, and written; a zero count: all of them.
     size_t query_begin, query_count;
     /// What the distance of query i and key k adds to their product, before it is scaled: bias[head * bias_stride + k - i]. Up to

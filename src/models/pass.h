@@ -20,7 +20,7 @@ typedef struct uform_pass_t {
     uform_panels_t residual, hidden, projections, attended, inner, gates;
     float const *bias; ///< of the layer's attention, see `distance_bias`; NULL for none
     size_t bias_stride;
-    size_t window; ///< keys either way that the layer's queries see; zero: all
+    size_t window;               ///< keys either way that the layer's queries see; zero: all
     uform_rotations_t rotations; ///< of the layer; texts only
     float *cosines, *sines;      ///< [rows, head_width / 2] of images on unusual grids
 } uform_pass_t;
