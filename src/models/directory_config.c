@@ -12,7 +12,10 @@
 #include "models/directory_explain.h"
 #include "models/directory_parts.h"
 
-enum { head_width_limit_k = 1024 };
+enum {
+    head_width_limit_k = 1024,
+    rotations_limit_k = uform_largest_rotations_k * 128, ///< numbers of a head, times positions
+};
 
 /// A tower's object in config.json, and the words a failure about it begins with.
 typedef struct section_t {
@@ -273,13 +276,23 @@ static uform_status_t read_layer_types(section_t section, uform_architecture_siz
     return uform_status_ok_k;
 }
 
+/// Whether heads can be rotated, and by tables that memory should be taken for: no tensor bounds them.
+static uform_status_t check_rotations(section_t section, uform_architecture_sizes_t const *sizes) {
+    size_t const head = sizes->width / sizes->heads, limit = rotations_limit_k / head;
+    if (head % 2)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: num_attention_heads: expected heads of an even width, found %zu", section.where, head);
+    if (sizes->position_count > limit)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: max_position_embeddings: expected at most %zu with heads of %zu numbers, found %zu", section.where,
+            limit, head, sizes->position_count);
+    return uform_status_ok_k;
+}
+
 /// How tokens are rotated, and which layers do what.
 static uform_status_t read_rotations(section_t section, bool has_windows, uform_architecture_sizes_t *sizes) {
     uform_status_t status = uform_config_require_off_(section.object, section.where, "rope_scaling");
-    if (status == uform_status_ok_k && sizes->width / sizes->heads % 2)
-        return uform_fail_(uform_status_unsupported_k,
-            "%s: num_attention_heads: expected heads of an even width, found %zu", section.where,
-            sizes->width / sizes->heads);
+    if (status == uform_status_ok_k) status = check_rotations(section, sizes);
     if (status != uform_status_ok_k || !has_windows)
         return status ? status : read_rope(section, NULL, &sizes->rotary_base);
     status = read_rope(section, "full_attention", &sizes->rotary_base);

@@ -220,30 +220,29 @@ static uform_status_t make_rotations(uform_loader_t *loader, float base, uform_r
     return status;
 }
 
-// Where tokens are: rows of a table, rotations, biases by distance.
-static uform_status_t load_places(uform_loader_t *loader) {
+static uform_status_t load_texts(uform_loader_t *loader) {
+    uform_encoder_t *encoder = loader->encoder;
+    uform_architecture_t const *architecture = encoder->architecture;
+    uform_status_t status = load_table(loader, architecture->words, encoder->sizes.vocabulary_count, &encoder->words);
+    if (!status && architecture->positions)
+        status = load_table(loader, architecture->positions, encoder->sizes.position_count, &encoder->positions);
+    if (!status && architecture->types)
+        status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
+    return status;
+}
+
+// What attention knows of where tokens are: biases by distance, rotations. Their sizes are config.json's, so that all tensors
+// come first.
+static uform_status_t make_places(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
     uform_architecture_sizes_t const *sizes = &encoder->sizes;
-    uform_status_t status = uform_status_ok_k;
-    if (architecture->positions)
-        status = load_table(loader, architecture->positions, sizes->position_count, &encoder->positions);
-    if (!status && architecture->distance_bias) status = load_distances(loader);
+    uform_status_t status = architecture->distance_bias ? load_distances(loader) : uform_status_ok_k;
     if (!status && architecture->positions_kind == uform_positions_rotary_texts_k)
         status = make_rotations(loader, sizes->rotary_base, &encoder->rotations);
     if (status || !architecture->has_windows) return status;
     status = make_rotations(loader, sizes->local_rotary_base, &encoder->local_rotations);
     return status ? status : make_window(loader);
-}
-
-static uform_status_t load_texts(uform_loader_t *loader) {
-    uform_encoder_t *encoder = loader->encoder;
-    uform_architecture_t const *architecture = encoder->architecture;
-    uform_status_t status = load_table(loader, architecture->words, encoder->sizes.vocabulary_count, &encoder->words);
-    if (!status) status = load_places(loader);
-    if (!status && architecture->types)
-        status = load_table(loader, architecture->types, encoder->sizes.type_count, &encoder->types);
-    return status;
 }
 
 static uform_status_t load_all(uform_loader_t *loader) {
@@ -259,7 +258,7 @@ static uform_status_t load_all(uform_loader_t *loader) {
     if (!status && architecture->final_norm)
         status = uform_loader_norm_(loader, architecture->final_norm, &encoder->final_norm);
     if (!status && encoder->has_head) status = uform_loader_head_(loader);
-    return status;
+    return status ? status : make_places(loader);
 }
 
 static size_t larger(size_t a, size_t b) {
