@@ -13,7 +13,7 @@
 #include "encode/texts.h"
 #include "faults/allocation.h"
 
-enum { text_count_k = 20, dimensions_k = 32 };
+enum { text_count_k = 20, dimensions_k = 64 };
 
 static char memory[text_count_k * 30 * 8];
 static uform_text_t texts[text_count_k];
@@ -48,26 +48,28 @@ static void test_loading(void **state) {
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i) sweep_loading(names[i]);
 }
 
-static void sweep_encoding(size_t threads) {
-    float expected[text_count_k][dimensions_k], rows[text_count_k][dimensions_k];
-    uform_model_t model = texts_load("mean", uform_scalar_derived_k);
-    assert_int_equal(uform_encode_texts(model, NULL, texts, text_count_k, NULL, expected, 0, NULL), uform_status_ok_k);
+static void sweep_encoding(char const *name, size_t count, size_t threads) {
+    static float expected[text_count_k * dimensions_k], rows[text_count_k * dimensions_k];
+    uform_model_t model = texts_load(name, uform_scalar_derived_k);
+    size_t dimensions;
+    assert_int_equal(uform_encode_dimensions(model, NULL, &dimensions), uform_status_ok_k);
+    assert_true(dimensions <= dimensions_k);
+    assert_int_equal(uform_encode_texts(model, NULL, texts, count, NULL, expected, 0, NULL), uform_status_ok_k);
     uform_model_free(model);
     for (size_t nth = 1;; ++nth) {
         // Fresh ones each time, so that nothing was grown before.
-        model = texts_load("mean", uform_scalar_derived_k);
+        model = texts_load(name, uform_scalar_derived_k);
         uform_executor_t executor = threads ? texts_executor(threads, uform_cpu_class_derived_k) : NULL;
         uform_item_report_t items[text_count_k];
         uform_encode_report_t report = {.size = sizeof report, .items = items};
         faults_arm(nth, false);
-        uform_status_t const status = uform_encode_texts(model, executor, texts, text_count_k, NULL, rows, 0, &report);
+        uform_status_t const status = uform_encode_texts(model, executor, texts, count, NULL, rows, 0, &report);
         bool const failed = faults_disarm();
         if (status != uform_status_ok_k) assert_int_equal(status, uform_status_out_of_memory_k);
         if (status != uform_status_ok_k) assert_true(failed);
         // The call, the executor and the model go on as if nothing had been.
-        assert_int_equal(
-            uform_encode_texts(model, executor, texts, text_count_k, NULL, rows, 0, NULL), uform_status_ok_k);
-        assert_memory_equal(rows, expected, sizeof rows);
+        assert_int_equal(uform_encode_texts(model, executor, texts, count, NULL, rows, 0, NULL), uform_status_ok_k);
+        assert_memory_equal(rows, expected, count * dimensions * sizeof *rows);
         uform_executor_free(executor);
         uform_model_free(model);
         if (!failed) break;
@@ -76,8 +78,12 @@ static void sweep_encoding(size_t threads) {
 
 static void test_encoding(void **state) {
     (void)state;
-    sweep_encoding(0);
-    sweep_encoding(2);
+    sweep_encoding("mean", text_count_k, 0);
+    sweep_encoding("mean", text_count_k, 2);
+    // Few enough for two threads to encode them together, and many of them not.
+    sweep_encoding("size_two_layers", 1, 2);
+    sweep_encoding("size_two_layers", 3, 2);
+    sweep_encoding("size_two_layers", text_count_k, 2);
 }
 
 static void test_tokenizing(void **state) {
