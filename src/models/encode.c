@@ -116,8 +116,8 @@ static size_t guess_tokens(uform_encode_call_t const *call, size_t enough) {
     return tokens;
 }
 
-// Panels small enough that every thread gets some, large enough to be worth their weights. Where not even half of what a
-// team is would get one, there is a team.
+// Panels small enough that every thread gets some, large enough to be worth their weights. Where at most half of those that a
+// team would have get one, there is a team.
 static void divide(uform_encode_call_t *call, uform_executor_t executor, size_t threads) {
     size_t const tokens = guess_tokens(call, 4 * uform_panel_rows_k * threads);
     size_t const share = tokens / (2 * threads);

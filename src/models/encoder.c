@@ -61,12 +61,12 @@ static size_t pooled_row(uform_pass_t const *pass, size_t text) {
     return last ? begins[1] - 1 : begins[0];
 }
 
-// Where the angles of a text or an image begin.
-static uform_rotations_t rotations_of(uform_pass_t const *pass, size_t item) {
+// Where the angles of a text, or an image, begin.
+static uform_rotations_t rotations_of(uform_pass_t const *pass, size_t text) {
     uform_patches_t const *patches = &pass->encoder->patches;
-    size_t const first = pass->batch->text_begins[item] * pass->encoder->head_width / 2;
+    size_t const first = pass->batch->text_begins[text] * pass->encoder->head_width / 2;
     if (pass->rotations.cosines) return pass->rotations;
-    if (uform_is_usual_(pass, item)) return (uform_rotations_t){patches->cosines, patches->sines};
+    if (uform_is_usual_(pass, text)) return (uform_rotations_t){patches->cosines, patches->sines};
     return (uform_rotations_t){pass->cosines + first, pass->sines + first};
 }
 
