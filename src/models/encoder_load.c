@@ -33,9 +33,10 @@ static uform_status_t load_vector(uform_loader_t *loader, char const *stem, char
     return status ? status : uform_packer_vector_(&loader->packer, &tensor, vector);
 }
 
-static uform_status_t allocate_floats(uform_loader_t *loader, size_t count, float **floats) {
+uform_status_t uform_loader_floats_(uform_loader_t *loader, size_t count, float **floats) {
     void *memory = NULL;
-    uform_status_t const status = uform_weights_allocate_(loader->packer.memory, count * sizeof(float), &memory);
+    uform_status_t const status =
+        uform_weights_allocate_(loader->packer.memory, (count ? count : 1) * sizeof(float), &memory);
     *floats = memory;
     return status;
 }
@@ -45,7 +46,7 @@ uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, ufor
     uform_status_t status = load_vector(loader, stem, "weight", &norm->gain);
     if (status || loader->encoder->sizes.norm_bias)
         return status ? status : load_vector(loader, stem, "bias", &norm->shift);
-    status = allocate_floats(loader, width, &norm->shift);
+    status = uform_loader_floats_(loader, width, &norm->shift);
     if (!status) memset(norm->shift, 0, width * sizeof(float));
     return status;
 }
@@ -77,9 +78,11 @@ uform_status_t uform_loader_linear_(uform_loader_t *loader, uform_part_t part, u
     return status ? status : uform_loader_fill_(loader, part, outputs, inputs, 0, linear);
 }
 
-static bool has_weight(uform_loader_t const *loader, char const *stem) {
+// Whether several layers are stacked in one, because the first of them isn't there by itself.
+static bool is_fused(uform_loader_t const *loader, char const *stack, char const *first) {
     uform_tensor_t tensor;
-    return uform_directory_find_(loader->directory, loader->tower, NULL, stem, loader->layer, "weight", &tensor);
+    return stack && !(first && uform_directory_find_(
+                                   loader->directory, loader->tower, NULL, first, loader->layer, "weight", &tensor));
 }
 
 static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *linear) {
@@ -90,7 +93,7 @@ static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *l
     char const *const stems[3] = {architecture->query, architecture->key, architecture->value};
     size_t const columns = heads.count * heads.padded;
     char const *const all = architecture->query_key_value;
-    bool const fused = all && !(architecture->query && has_weight(loader, architecture->query));
+    bool const fused = is_fused(loader, all, architecture->query);
     uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, encoder->width, linear);
     for (size_t i = 0; i < 3 && !status; ++i) {
         uform_part_t const part =
@@ -129,7 +132,7 @@ static uform_status_t load_feed_forward(uform_loader_t *loader, uform_feed_forwa
     uform_status_t status = uform_status_ok_k;
     if (sizes->gated) {
         char const *const both = architecture->gate_and_up;
-        bool const fused = both && !(architecture->gate && has_weight(loader, architecture->gate));
+        bool const fused = is_fused(loader, both, architecture->gate);
         uform_part_t const gate =
             fused ? (uform_part_t){both, no_bias, 0, 2} : (uform_part_t){architecture->gate, no_bias, 0, 0};
         up = fused ? (uform_part_t){both, no_bias, 1, 2} : (uform_part_t){architecture->gated_up, no_bias, 0, 0};
@@ -185,7 +188,7 @@ static uform_status_t load_distances(uform_loader_t *loader) {
     if (!table) return uform_status_out_of_memory_k;
     encoder->distance_stride = 2 * reach;
     status = uform_tensor_read_(&tensor, 0, uform_distance_buckets_k, table, sizes->heads);
-    if (!status) status = allocate_floats(loader, sizes->heads * encoder->distance_stride, &bias);
+    if (!status) status = uform_loader_floats_(loader, sizes->heads * encoder->distance_stride, &bias);
     if (!status) {
         spread_distances(encoder, table, reach, bias);
         encoder->distance_bias = bias + reach;
@@ -199,7 +202,7 @@ static uform_status_t make_window(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     size_t const reach = reach_of(&encoder->sizes), farthest = encoder->sizes.window / 2;
     float *bias = NULL;
-    uform_status_t const status = allocate_floats(loader, 2 * reach, &bias);
+    uform_status_t const status = uform_loader_floats_(loader, 2 * reach, &bias);
     if (status) return status;
     for (size_t place = 0; place < 2 * reach; ++place) {
         size_t const distance = place > reach ? place - reach : reach - place;
@@ -212,8 +215,8 @@ static uform_status_t make_window(uform_loader_t *loader) {
 static uform_status_t make_rotations(uform_loader_t *loader, float base, uform_rotations_t *rotations) {
     uform_encoder_t const *encoder = loader->encoder;
     size_t const count = encoder->sizes.position_count, half = encoder->head_width / 2;
-    uform_status_t status = allocate_floats(loader, count * half, &rotations->cosines);
-    if (!status) status = allocate_floats(loader, count * half, &rotations->sines);
+    uform_status_t status = uform_loader_floats_(loader, count * half, &rotations->cosines);
+    if (!status) status = uform_loader_floats_(loader, count * half, &rotations->sines);
     if (!status)
         uform_rotary_places_(
             base, count, encoder->sizes.width / encoder->sizes.heads, half, rotations->cosines, rotations->sines);

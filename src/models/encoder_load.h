@@ -27,6 +27,9 @@ uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder);
 uform_status_t uform_loader_tensor_(
     uform_loader_t *loader, char const *stem, char const *suffix, size_t rows, size_t columns, uform_tensor_t *tensor);
 
+/// Memory for so many floats, contents undefined, that lives as long as the weights.
+uform_status_t uform_loader_floats_(uform_loader_t *loader, size_t count, float **floats);
+
 /// Gain and shift of the tower's width, padded.
 uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm);
 

@@ -9,14 +9,6 @@
 #include "base/memory.h"
 #include "models/encoder_positions.h"
 
-static uform_status_t allocate_floats(uform_loader_t *loader, size_t count, float **floats) {
-    void *block;
-    uform_status_t const status =
-        uform_weights_allocate_(loader->packer.memory, (count ? count : 1) * sizeof(float), &block);
-    *floats = block;
-    return status;
-}
-
 /// What bytes of pixels become.
 static uform_status_t load_values(uform_loader_t *loader) {
     enum { count_k = 3 * 256 };
@@ -119,7 +111,7 @@ static uform_status_t load_prefix(uform_loader_t *loader) {
     if (classes) status = find_rows(loader, architecture->class_token, 1, &class_token);
     if (!status && registers) status = find_rows(loader, architecture->register_tokens, registers, &register_tokens);
     patches->prefix_count = classes + registers;
-    if (!status) status = allocate_floats(loader, patches->prefix_count * width, &patches->prefix);
+    if (!status) status = uform_loader_floats_(loader, patches->prefix_count * width, &patches->prefix);
     if (!status && classes) status = read_rows(loader, &class_token, 1, patches->prefix);
     if (!status && registers)
         status = read_rows(loader, &register_tokens, registers, patches->prefix + classes * width);
@@ -136,7 +128,7 @@ static uform_status_t load_table(uform_loader_t *loader) {
     uform_tensor_t positions;
     uform_status_t status = uform_status_ok_k;
     if (architecture->positions) status = find_rows(loader, architecture->positions, cells + placed, &positions);
-    if (!status) status = allocate_floats(loader, (cells + placed) * width, &patches->table);
+    if (!status) status = uform_loader_floats_(loader, (cells + placed) * width, &patches->table);
     if (status) return status;
     if (architecture->positions) status = read_rows(loader, &positions, cells + placed, patches->table);
     else memset(patches->table, 0, cells * width * sizeof(float));
@@ -155,14 +147,14 @@ static uform_status_t prepare_usual(uform_loader_t *loader) {
     uform_grid_t const grid = patches->usual_grid;
     size_t const half = encoder->head_width / 2, tokens = patches->prefix_count + grid.height * grid.width;
     if (!grid.height) return uform_status_ok_k;
-    uform_status_t status = allocate_floats(loader, grid.height * grid.width * encoder->width, &patches->usual);
+    uform_status_t status = uform_loader_floats_(loader, grid.height * grid.width * encoder->width, &patches->usual);
     if (status) return status;
     for (size_t row = 0; row < grid.height; ++row)
         uform_resample_row_(kind, patches->table, patches->table_grid, grid, row, encoder->width,
             patches->usual + row * grid.width * encoder->width);
     if (kind != uform_positions_rotary_k) return uform_status_ok_k;
-    status = allocate_floats(loader, tokens * half, &patches->cosines);
-    if (!status) status = allocate_floats(loader, tokens * half, &patches->sines);
+    status = uform_loader_floats_(loader, tokens * half, &patches->cosines);
+    if (!status) status = uform_loader_floats_(loader, tokens * half, &patches->sines);
     if (!status)
         uform_rotary_angles_(encoder->sizes.rotary_base, patches->prefix_count, grid,
             encoder->sizes.width / encoder->sizes.heads, half, patches->cosines, patches->sines);
