@@ -21,7 +21,7 @@
 enum { window_stretch_k = 128 }; // queries that share their keys where they see a window
 
 static void look_up(uform_pass_t const *pass) {
-    uform_share_t const share = uform_share_of_(pass, 0, pass->rows, uform_row_step_k);
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
     uform_lookup_call_t const call = {
         .words = pass->encoder->words,
         .positions = pass->encoder->positions,
@@ -38,7 +38,7 @@ static void look_up(uform_pass_t const *pass) {
 }
 
 static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float const *next_bias, bool keep) {
-    uform_share_t const share = uform_share_of_(pass, 0, pass->rows, uform_row_step_k);
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
     uform_normalize_call_t const call = {
         .residual = uform_rows_from_(pass->residual, share.begin),
         .outputs = uform_rows_from_(pass->hidden, share.begin),
@@ -74,7 +74,7 @@ static uform_rotations_t rotations_of(uform_pass_t const *pass, size_t text) {
 // row that counts only, if `pooled`.
 static void rotate(uform_pass_t const *pass, size_t head_begin, size_t head_end, bool pooled) {
     uform_encoder_t const *encoder = pass->encoder;
-    uform_share_t const heads = uform_share_of_(pass, head_begin, head_end, 1);
+    uform_share_t const heads = uform_share_of_(pass->member, head_begin, head_end, 1);
     size_t const half = encoder->head_width / 2;
     uform_rotate_call_t call = {
         .panels = uform_panels_from_(pass->projections, heads.begin * encoder->head_width / pass->lane),
@@ -118,7 +118,7 @@ static void attend_text(uform_pass_t const *pass, uform_attention_call_t const *
 // Attention of every text over its own tokens; of the row that counts only, if `pooled`. Members share the heads of all texts.
 static void attend_texts(uform_pass_t const *pass, bool pooled) {
     size_t const heads = pass->encoder->sizes.heads, head_panels = pass->encoder->head_width / pass->lane;
-    uform_share_t const share = uform_share_of_(pass, 0, pass->batch->text_count * heads, 1);
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->batch->text_count * heads, 1);
     uform_attention_call_t call = {
         .head_width = pass->encoder->head_width,
         .scale = pass->encoder->attention_scale,
@@ -154,7 +154,7 @@ static void attend(uform_pass_t const *pass, uform_layer_t const *layer) {
 
 // Brings the row of each text that counts to the row that is the text's number, which is never behind it.
 static void gather_rows(uform_pass_t const *pass, uform_panels_t panels, size_t count) {
-    uform_share_t const share = uform_share_of_(pass, 0, count, 1);
+    uform_share_t const share = uform_share_of_(pass->member, 0, count, 1);
     for (size_t panel = share.begin; panel < share.end; ++panel)
         for (size_t text = 0; text < pass->batch->text_count; ++text)
             memmove(uform_line_at_(panels, panel, text), uform_line_at_(panels, panel, pooled_row(pass, text)), 64);
@@ -163,7 +163,7 @@ static void gather_rows(uform_pass_t const *pass, uform_panels_t panels, size_t 
 
 // Brings queries, a row a text, to the rows that count.
 static void place_queries(uform_pass_t const *pass, uform_panels_t queries, size_t count) {
-    uform_share_t const share = uform_share_of_(pass, 0, count, 1);
+    uform_share_t const share = uform_share_of_(pass->member, 0, count, 1);
     for (size_t panel = share.begin; panel < share.end; ++panel)
         for (size_t text = 0; text < pass->batch->text_count; ++text)
             memcpy(uform_line_at_(pass->projections, panel, pooled_row(pass, text)),

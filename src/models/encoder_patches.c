@@ -60,7 +60,7 @@ static void fill_patches(uform_pass_t const *pass, size_t begin, size_t end, ufo
     uform_patches_t const *patches = &pass->encoder->patches;
     uform_batch_t const *batch = pass->batch;
     bool const bf16 = pass->encoder->precision != uform_scalar_f32_k;
-    uform_share_t const share = uform_share_of_(pass, 0, pass->rows, 1);
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, 1);
     for (size_t image = 0; image < batch->text_count; ++image) {
         size_t const first = batch->text_begins[image] > share.begin ? batch->text_begins[image] : share.begin;
         for (size_t row = first; row < batch->text_begins[image + 1] && row < share.end; ++row)

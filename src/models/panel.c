@@ -10,6 +10,7 @@
 
 #include "base/detail.h"
 #include "models/encode.h"
+#include "models/pass.h"
 #include "models/pooling.h"
 
 static size_t aligned(size_t bytes) {
@@ -118,14 +119,14 @@ static void multiply_dense(
     uform_panel_t *panel, uform_member_t const *member, size_t layer, uform_panels_t inputs, uform_panels_t outputs) {
     uform_encode_call_t const *call = panel->call;
     uform_linear_t const *linear = &call->tower_packing->dense[layer];
-    size_t const step = uform_width_step_k, steps = linear->columns / step, count = panel->team.count;
+    uform_share_t const share = uform_share_of_(member, 0, linear->columns, uform_width_step_k);
     uform_gemm_call_t const product = {
         .inputs = inputs,
         .weights = linear->weights,
         .columns = linear->columns,
         .depth = linear->depth,
-        .column_begin = steps * member->index / count * step,
-        .column_end = steps * (member->index + 1) / count * step,
+        .column_begin = share.begin,
+        .column_end = share.end,
         .depth_end = linear->depth,
         .rows = panel->batch.text_count,
         .bias = linear->bias,

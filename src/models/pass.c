@@ -66,10 +66,10 @@ size_t uform_encoder_scratch_bytes_(uform_encoder_t const *encoder, size_t rows,
     return 2 * angle_bytes(encoder, rows) + panel_count(encoder, members) * row_capacity(rows) * 64;
 }
 
-uform_share_t uform_share_of_(uform_pass_t const *pass, size_t begin, size_t end, size_t step) {
-    size_t const steps = (end - begin + step - 1) / step, count = pass->member->team->count;
-    size_t const first = begin + steps * pass->member->index / count * step;
-    size_t const last = begin + steps * (pass->member->index + 1) / count * step;
+uform_share_t uform_share_of_(uform_member_t const *member, size_t begin, size_t end, size_t step) {
+    size_t const steps = (end - begin + step - 1) / step, count = member->team->count;
+    size_t const first = begin + steps * member->index / count * step;
+    size_t const last = begin + steps * (member->index + 1) / count * step;
     return (uform_share_t){first < end ? first : end, last < end ? last : end};
 }
 
@@ -132,7 +132,7 @@ uform_gemm_call_t uform_shared_product_(
 }
 
 uform_share_t uform_share_of_columns_(uform_pass_t const *pass, size_t begin, size_t end) {
-    return uform_share_of_(pass, begin, end, larger(pass->gemm->column_step, uform_width_step_k));
+    return uform_share_of_(pass->member, begin, end, larger(pass->gemm->column_step, uform_width_step_k));
 }
 
 void uform_pass_multiply_(uform_pass_t const *pass, uform_gemm_call_t const *call) {

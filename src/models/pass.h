@@ -38,8 +38,8 @@ uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t c
 size_t uform_chunk_columns_(uform_encoder_t const *encoder);
 size_t uform_stretch_columns_(uform_encoder_t const *encoder, size_t members);
 
-/// The member's part of [begin, end), cut at multiples of `step`, or where columns may be cut.
-uform_share_t uform_share_of_(uform_pass_t const *pass, size_t begin, size_t end, size_t step);
+/// A member's part of [begin, end), cut at multiples of `step`, or where columns may be cut.
+uform_share_t uform_share_of_(uform_member_t const *member, size_t begin, size_t end, size_t step);
 uform_share_t uform_share_of_columns_(uform_pass_t const *pass, size_t begin, size_t end);
 
 /// Whether the member does what isn't worth dividing.
