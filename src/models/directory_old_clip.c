@@ -4,7 +4,6 @@
  *
  *  Steps and template are those of transformers' CLIPTokenizer.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/detail.h"
@@ -39,21 +38,6 @@ typedef struct special_t {
     uform_json_t const *object; ///< that says more of it; NULL where there is only the content
 } special_t;
 
-static bool append(uform_bytes_t *out, char const *text) {
-    return uform_bytes_append_(out, text, strlen(text));
-}
-
-static bool append_string(uform_bytes_t *out, char const *text, size_t length) {
-    bool done = append(out, "\"");
-    for (size_t i = 0; i < length && done; ++i) {
-        unsigned char const byte = (unsigned char)text[i];
-        char escaped[8];
-        if (byte >= 0x20 && byte != '"' && byte != '\\') done = uform_bytes_append_(out, text + i, 1);
-        else done = snprintf(escaped, sizeof(escaped), "\\u%04x", byte) > 0 && append(out, escaped);
-    }
-    return done && append(out, "\"");
-}
-
 /// Old maps count before tokenizer_config.json, unless that lists its added tokens.
 static special_t find_special(old_files_t const *files, size_t index) {
     uform_json_t const *found = NULL;
@@ -75,15 +59,15 @@ static bool is_on(uform_json_t const *object, char const *key) {
 /// `id` as a file spells it, [id_length].
 static bool append_token(
     uform_bytes_t *out, special_t token, char const *id, size_t id_length, bool normalized, bool special) {
-    bool done = append(out, out->data[out->length - 1] == '[' ? "{\"id\":" : ",{\"id\":") &&
-                uform_bytes_append_(out, id, id_length) && append(out, ",\"content\":") &&
-                append_string(out, token.content, token.length);
+    bool done = uform_bytes_append_text_(out, out->data[out->length - 1] == '[' ? "{\"id\":" : ",{\"id\":") &&
+                uform_bytes_append_(out, id, id_length) && uform_bytes_append_text_(out, ",\"content\":") &&
+                uform_bytes_append_json_(out, token.content, token.length);
     static char const *const flags[] = {"single_word", "lstrip", "rstrip"};
     for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]) && done; ++i)
-        done = append(out, ",\"") && append(out, flags[i]) &&
-               append(out, is_on(token.object, flags[i]) ? "\":true" : "\":false");
-    done = done && append(out, normalized ? ",\"normalized\":true" : ",\"normalized\":false");
-    return done && append(out, special ? ",\"special\":true}" : ",\"special\":false}");
+        done = uform_bytes_append_text_(out, ",\"") && uform_bytes_append_text_(out, flags[i]) &&
+               uform_bytes_append_text_(out, is_on(token.object, flags[i]) ? "\":true" : "\":false");
+    done = done && uform_bytes_append_text_(out, normalized ? ",\"normalized\":true" : ",\"normalized\":false");
+    return done && uform_bytes_append_text_(out, special ? ",\"special\":true}" : ",\"special\":false}");
 }
 
 static bool same(special_t token, char const *content, size_t length) {
@@ -142,7 +126,8 @@ static bool append_merges(old_files_t const *files, uform_bytes_t *out) {
         char const *stop = memchr(line, '\n', (size_t)(end - line));
         size_t length = (size_t)((stop ? stop : end) - line);
         if (length && line[length - 1] == '\r') --length;
-        if ((!first && !append(out, ",")) || !append_string(out, line, length)) return false;
+        if ((!first && !uform_bytes_append_text_(out, ",")) || !uform_bytes_append_json_(out, line, length))
+            return false;
         line = stop ? stop + 1 : end;
     }
     return true;
@@ -180,11 +165,11 @@ static uform_status_t append_specials(
 
 static uform_status_t write_file(old_files_t const *files, uform_bytes_t *out) {
     bool listed[special_count_k] = {false};
-    if (!append(out, "{\"version\":\"1.0\",\"added_tokens\":[")) return uform_status_out_of_memory_k;
+    if (!uform_bytes_append_text_(out, "{\"version\":\"1.0\",\"added_tokens\":[")) return uform_status_out_of_memory_k;
     uform_status_t status = append_all_added(files, out, listed);
     if (status == uform_status_ok_k) status = append_specials(files, listed, out);
     if (status != uform_status_ok_k) return status;
-    bool done = append(out,
+    bool done = uform_bytes_append_text_(out,
         "],\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},{\"type\":\"Replace\","
         "\"pattern\":{\"Regex\":\"\\\\s+\"},\"content\":\" \"},{\"type\":\"Lowercase\"}]},"
         "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":{\"Regex\":"
@@ -197,14 +182,19 @@ static uform_status_t write_file(old_files_t const *files, uform_bytes_t *out) {
         special_t const token = find_special(files, i);
         uform_json_t const *id;
         (void)find_id(files, i, &id); // which was found before
-        done = append(out, ends[i]) && append_string(out, token.content, token.length) && append(out, ",") &&
-               uform_bytes_append_(out, id->text, id->length) && append(out, "]");
+        done = uform_bytes_append_text_(out, ends[i]) && uform_bytes_append_json_(out, token.content, token.length) &&
+               uform_bytes_append_text_(out, ",") && uform_bytes_append_(out, id->text, id->length) &&
+               uform_bytes_append_text_(out, "]");
     }
     special_t const unknown = find_special(files, unknown_k);
-    done = done && append(out, "},\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"unk_token\":") &&
-           append_string(out, unknown.content, unknown.length) && append(out, ",\"vocab\":") &&
-           uform_bytes_append_(out, files->vocabulary_text, files->vocabulary_length) && append(out, ",\"merges\":[") &&
-           append_merges(files, out) && append(out, "]}}");
+    done =
+        done &&
+        uform_bytes_append_text_(out, "},\"model\":{\"type\":\"BPE\",\"end_of_word_suffix\":\"</w>\",\"unk_token\":") &&
+        uform_bytes_append_json_(out, unknown.content, unknown.length) &&
+        uform_bytes_append_text_(out, ",\"vocab\":") &&
+        uform_bytes_append_(out, files->vocabulary_text, files->vocabulary_length) &&
+        uform_bytes_append_text_(out, ",\"merges\":[") && append_merges(files, out) &&
+        uform_bytes_append_text_(out, "]}}");
     return done ? uform_status_ok_k : uform_status_out_of_memory_k;
 }
 
@@ -252,7 +242,7 @@ static uform_status_t load(
     bool const usable = status == uform_status_ok_k && is_clip(&files);
     if (usable) status = write_file(&files, &out);
     // Failures further on may be either's.
-    bool const named = append(&names, vocabulary_path) && append(&names, " and ") &&
+    bool const named = uform_bytes_append_text_(&names, vocabulary_path) && uform_bytes_append_text_(&names, " and ") &&
                        uform_bytes_append_(&names, merges_name, sizeof(merges_name));
     if (status == uform_status_ok_k && !named) status = uform_status_out_of_memory_k;
     if (usable && status == uform_status_ok_k)

@@ -20,7 +20,7 @@ typedef struct vocabulary_t {
 } vocabulary_t;
 
 static bool append(vocabulary_t *vocabulary, char const *text) {
-    return uform_bytes_append_(vocabulary->output, text, strlen(text));
+    return uform_bytes_append_text_(vocabulary->output, text);
 }
 
 static bool append_number(vocabulary_t *vocabulary, size_t number) {
@@ -29,20 +29,9 @@ static bool append_number(vocabulary_t *vocabulary, size_t number) {
     return append(vocabulary, digits);
 }
 
-static bool append_string(vocabulary_t *vocabulary, char const *text, size_t length) {
-    if (!append(vocabulary, "\"")) return false;
-    for (size_t i = 0; i < length; ++i) {
-        unsigned char const byte = (unsigned char)text[i];
-        char escape[8];
-        if (byte < 0x20) snprintf(escape, sizeof(escape), "\\u%04x", byte);
-        else snprintf(escape, sizeof(escape), byte == '"' || byte == '\\' ? "\\%c" : "%c", byte);
-        if (!append(vocabulary, escape)) return false;
-    }
-    return append(vocabulary, "\"");
-}
-
 static bool append_role(vocabulary_t *vocabulary, uform_role_t role) {
-    return append_string(vocabulary, vocabulary->roles[role].content, vocabulary->roles[role].length);
+    return uform_bytes_append_json_(
+        vocabulary->output, vocabulary->roles[role].content, vocabulary->roles[role].length);
 }
 
 static void note_roles(vocabulary_t *vocabulary, char const *token, size_t length, size_t line) {
@@ -69,8 +58,8 @@ static uform_status_t append_lines(vocabulary_t *vocabulary, char const *path, c
         }
         note_roles(vocabulary, text + begin, end - begin, line);
         bool const done = (!line || append(vocabulary, ",\n")) &&
-                          append_string(vocabulary, text + begin, end - begin) && append(vocabulary, ":") &&
-                          append_number(vocabulary, line);
+                          uform_bytes_append_json_(vocabulary->output, text + begin, end - begin) &&
+                          append(vocabulary, ":") && append_number(vocabulary, line);
         if (!done) return uform_status_out_of_memory_k;
         begin = next;
     }

@@ -3,6 +3,8 @@
  */
 #include "tokenizers/buffers.h"
 
+#include <stdio.h>
+
 #include "base/detail.h"
 #include "base/memory.h"
 
@@ -29,6 +31,17 @@ bool uform_bytes_grow_(uform_bytes_t *bytes, size_t extra) {
     memset(data + bytes->length, 0, capacity + uform_bytes_padding_k - bytes->length);
     bytes->data = data, bytes->capacity = capacity;
     return true;
+}
+
+bool uform_bytes_append_json_(uform_bytes_t *bytes, char const *text, size_t length) {
+    bool done = uform_bytes_append_text_(bytes, "\"");
+    for (size_t i = 0; i < length && done; ++i) {
+        unsigned char const byte = (unsigned char)text[i];
+        char escape[8];
+        if (byte >= 0x20 && byte != '"' && byte != '\\') done = uform_bytes_append_(bytes, text + i, 1);
+        else done = snprintf(escape, sizeof(escape), "\\u%04x", byte) > 0 && uform_bytes_append_text_(bytes, escape);
+    }
+    return done && uform_bytes_append_text_(bytes, "\"");
 }
 
 bool uform_ids_grow_(uform_ids_t *ids, size_t extra) {

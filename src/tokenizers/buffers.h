@@ -52,11 +52,18 @@ static inline bool uform_bytes_reserve_(uform_bytes_t *bytes, size_t extra) {
     return bytes->capacity - bytes->length >= extra || uform_bytes_grow_(bytes, extra);
 }
 
+/// Appends a JSON string that holds `text`, which is UTF-8.
+bool uform_bytes_append_json_(uform_bytes_t *bytes, char const *text, size_t length);
+
 static inline bool uform_bytes_append_(uform_bytes_t *bytes, char const *data, size_t length) {
     if (!uform_bytes_reserve_(bytes, length)) return false;
     if (length) memcpy(bytes->data + bytes->length, data, length);
     bytes->length += length;
     return true;
+}
+
+static inline bool uform_bytes_append_text_(uform_bytes_t *bytes, char const *text) {
+    return uform_bytes_append_(bytes, text, strlen(text));
 }
 
 static inline bool uform_ids_push_(uform_ids_t *ids, uint32_t id) {
