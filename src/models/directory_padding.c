@@ -5,7 +5,6 @@
  *  files of that age don't), of tokenizer_config.json, of the tokenizer's class, of tokenizer.json's padding, and at last of config.json.
  *  The side is that of tokenizer_config.json, of tokenizer.json's padding, of the class.
  */
-#include <stdio.h>
 #include <string.h>
 
 #include "base/detail.h"
@@ -51,39 +50,22 @@ static uform_status_t read_token(uform_config_t const *config, char const *file,
     return keep_token(found->text, found->length, file, directory);
 }
 
-static uform_status_t read_old_map(char const *transformer, uform_directory_t *directory) {
-    static char const name[] = "special_tokens_map.json";
-    uform_config_t map;
-    uform_status_t status = uform_config_open_(transformer, name, uform_json_optional_k, &map);
-    if (status == uform_status_ok_k) status = read_token(&map, name, directory);
-    uform_config_close_(&map);
-    return status;
-}
-
-static uform_status_t read_side(uform_config_t const *config, uform_switch_t *left) {
-    uform_json_t const *side = uform_json_find_(config->root, "padding_side");
-    if (uform_json_equals_(side, "left")) *left = uform_switch_on_k;
-    if (uform_json_equals_(side, "right")) *left = uform_switch_off_k;
-    if (!side || side->kind == uform_json_null_k || *left) return uform_status_ok_k;
-    return uform_json_unexpected_(config->path, "padding_side", "\"left\" or \"right\"", side);
-}
-
 uform_status_t uform_directory_read_padding_(
-    char const *transformer, uform_config_t const *config, uform_directory_t *directory) {
-    static char const name[] = "tokenizer_config.json";
+    uform_config_t const *config, uform_config_t const *map, uform_directory_t *directory) {
     uform_json_t const *type = uform_json_find_(config->root, "tokenizer_class");
     char const *class_name = directory->family->tokenizer_class;
     if (!class_name && type && type->kind == uform_json_string_k) class_name = type->text;
     tokenizer_class_t const *const class = class_name ? find_class(class_name) : NULL;
     if (class && class->lower_case) directory->tokenizer_settings.lower_case = true;
     if (directory->text.architecture->summary != uform_summary_padded_last_k) return uform_status_ok_k;
-    uform_status_t status = read_token(config, name, directory);
-    if (status == uform_status_ok_k && !uform_json_find_(config->root, "added_tokens_decoder"))
-        status = read_old_map(transformer, directory);
+    uform_status_t status = read_token(config, "tokenizer_config.json", directory);
+    if (status == uform_status_ok_k) status = read_token(map, "special_tokens_map.json", directory);
     if (status == uform_status_ok_k && class && !directory->pad_token)
         status = keep_token(class->pad_token, strlen(class->pad_token), NULL, directory);
     directory->class_pads_left = class && class->pads_left;
-    return status == uform_status_ok_k ? read_side(config, &directory->pads_left) : status;
+    if (status != uform_status_ok_k) return status;
+    static char const side[] = "padding_side";
+    return uform_config_read_side_(uform_json_find_(config->root, side), config->path, side, &directory->pads_left);
 }
 
 uform_status_t uform_directory_settle_padding_(char const *path, uform_directory_t *directory) {

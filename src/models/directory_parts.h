@@ -64,10 +64,14 @@ uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_co
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
 
-/// tokenizer_config.json (opened, perhaps absent) and special_tokens_map.json: `pad_token`, `pads_left`, and what follows from the
-/// tokenizer's class.
+/// A side as files spell it, NULL and null for none; on is the left one.
+uform_status_t uform_config_read_side_(
+    uform_json_t const *side, char const *where, char const *key, uform_switch_t *left);
+
+/// tokenizer_config.json and special_tokens_map.json, opened, the latter only where it counts: `pad_token`, `pads_left`, and what
+/// follows from the tokenizer's class.
 uform_status_t uform_directory_read_padding_(
-    char const *transformer, uform_config_t const *config, uform_directory_t *directory);
+    uform_config_t const *config, uform_config_t const *map, uform_directory_t *directory);
 
 /// vocab.json and merges.txt of CLIP: `tokenizer`; it stays NULL where the architecture or the directory has no such files.
 uform_status_t uform_directory_open_old_clip_(char const *transformer, uform_directory_t *directory);

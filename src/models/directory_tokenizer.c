@@ -118,14 +118,19 @@ static uform_status_t read_prefix_space(sources_t const *sources, uform_switch_t
     return uform_status_ok_k;
 }
 
-static uform_status_t read_side(sources_t const *sources, uform_switch_t *left) {
-    uform_json_t const *const argument = find_argument(sources, "truncation_side");
-    uform_json_t const *side = argument ? argument : uform_json_find_(sources->config.root, "truncation_side");
+uform_status_t uform_config_read_side_(
+    uform_json_t const *side, char const *where, char const *key, uform_switch_t *left) {
     if (uform_json_equals_(side, "left")) *left = uform_switch_on_k;
     if (uform_json_equals_(side, "right")) *left = uform_switch_off_k;
     if (!side || side->kind == uform_json_null_k || *left) return uform_status_ok_k;
-    return uform_json_unexpected_(
-        argument ? sources->arguments_path : sources->config.path, "truncation_side", "\"left\" or \"right\"", side);
+    return uform_json_unexpected_(where, key, "\"left\" or \"right\"", side);
+}
+
+static uform_status_t read_side(sources_t const *sources, uform_switch_t *left) {
+    uform_json_t const *const argument = find_argument(sources, "truncation_side");
+    uform_json_t const *side = argument ? argument : uform_json_find_(sources->config.root, "truncation_side");
+    return uform_config_read_side_(
+        side, argument ? sources->arguments_path : sources->config.path, "truncation_side", left);
 }
 
 static uform_status_t copy_text(char const *text, size_t length, char **copy) {
@@ -357,7 +362,7 @@ uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_co
     if (status == uform_status_ok_k)
         status = read_switch(&sources, "split_special_tokens", uform_switch_off_k, &settings->literal_specials);
     if (status == uform_status_ok_k) status = read_side(&sources, &directory->truncate_left);
-    if (status == uform_status_ok_k) status = uform_directory_read_padding_(transformer, config, directory);
+    if (status == uform_status_ok_k) status = uform_directory_read_padding_(config, &sources.map, directory);
     if (status == uform_status_ok_k) status = read_tokens(&sources, directory);
     if (status == uform_status_ok_k) status = read_vocabulary(transformer, &sources, directory);
     settings->tokens = directory->named_tokens, settings->token_count = directory->named_token_count;
