@@ -202,7 +202,7 @@ static uform_status_t write_file(old_files_t const *files, uform_bytes_t *out) {
 static bool is_clip(old_files_t const *files) {
     uform_json_t const *const type = uform_json_find_(files->config.root, "tokenizer_class");
     bool const named = type && type->kind == uform_json_string_k;
-    return !named || uform_json_equals_(type, "CLIPTokenizer") || uform_json_equals_(type, "CLIPTokenizerFast");
+    return !named || uform_config_names_class_(type, "CLIPTokenizer");
 }
 
 static uform_status_t open_files(char const *transformer, char const *merges_path, old_files_t *files) {

@@ -24,11 +24,9 @@ static tokenizer_class_t const classes[] = {
     {"T5Tokenizer", "<pad>", false, false},
 };
 
-static tokenizer_class_t const *find_class(char const *name) {
-    size_t length = strlen(name);
-    if (length > 4 && !strcmp(name + length - 4, "Fast")) length -= 4;
+static tokenizer_class_t const *find_class(uform_json_t const *name) {
     for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); ++i)
-        if (strlen(classes[i].name) == length && !memcmp(classes[i].name, name, length)) return &classes[i];
+        if (uform_config_names_class_(name, classes[i].name)) return &classes[i];
     return NULL;
 }
 
@@ -52,10 +50,10 @@ static uform_status_t read_token(uform_config_t const *config, char const *file,
 
 uform_status_t uform_directory_read_padding_(
     uform_config_t const *config, uform_config_t const *map, uform_directory_t *directory) {
-    uform_json_t const *type = uform_json_find_(config->root, "tokenizer_class");
-    char const *class_name = directory->family->tokenizer_class;
-    if (!class_name && type && type->kind == uform_json_string_k) class_name = type->text;
-    tokenizer_class_t const *const class = class_name ? find_class(class_name) : NULL;
+    char const *const fixed = directory->family->tokenizer_class;
+    uform_json_t const fixed_name = {.kind = uform_json_string_k, .text = fixed, .length = fixed ? strlen(fixed) : 0};
+    tokenizer_class_t const *const class =
+        find_class(fixed ? &fixed_name : uform_json_find_(config->root, "tokenizer_class"));
     if (class && class->lower_case) directory->tokenizer_settings.lower_case = true;
     if (directory->text.architecture->summary != uform_summary_padded_last_k) return uform_status_ok_k;
     uform_status_t status = read_token(config, "tokenizer_config.json", directory);

@@ -64,6 +64,9 @@ uform_status_t uform_directory_read_tokenizer_(char const *transformer, uform_co
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory);
 
+/// Whether a value is the name of a tokenizer's class, with Fast behind it or not.
+bool uform_config_names_class_(uform_json_t const *name, char const *class_name);
+
 /// A side as files spell it, NULL and null for none; on is the left one.
 uform_status_t uform_config_read_side_(
     uform_json_t const *side, char const *where, char const *key, uform_switch_t *left);

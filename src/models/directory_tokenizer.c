@@ -72,18 +72,27 @@ static uform_status_t read_switch(
     return uform_status_ok_k;
 }
 
-/// Classes whose normalizer transformers makes from keys of tokenizer_config.json; the first four have BERT's vocabulary, too.
-static char const *const bert_classes[] = {"BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer",
-    "DistilBertTokenizerFast", "MPNetTokenizer", "MPNetTokenizerFast"};
+bool uform_config_names_class_(uform_json_t const *name, char const *class_name) {
+    static char const suffix[] = "Fast";
+    size_t const length = strlen(class_name);
+    if (!name || name->kind != uform_json_string_k || name->length < length || memcmp(name->text, class_name, length))
+        return false;
+    char const *const rest = name->text + length;
+    size_t const rest_length = name->length - length;
+    return !rest_length || (rest_length == sizeof(suffix) - 1 && !memcmp(rest, suffix, rest_length));
+}
 
-enum { bert_class_count_k = sizeof(bert_classes) / sizeof(*bert_classes), bert_vocabulary_count_k = 4 };
+/// Classes whose normalizer transformers makes from keys of tokenizer_config.json; the first two have BERT's vocabulary, too.
+static char const *const bert_classes[] = {"BertTokenizer", "DistilBertTokenizer", "MPNetTokenizer"};
+
+enum { bert_class_count_k = sizeof(bert_classes) / sizeof(*bert_classes), bert_vocabulary_count_k = 2 };
 
 /// Whether the class is one of the first [count], or has no name, which means BertTokenizer where only its normalizer could be meant.
 static bool is_bert_tokenizer(sources_t const *sources, size_t count) {
     uform_json_t const *name = uform_json_find_(sources->config.root, "tokenizer_class");
     if (!name) return true;
     for (size_t i = 0; i < count; ++i)
-        if (uform_json_equals_(name, bert_classes[i])) return true;
+        if (uform_config_names_class_(name, bert_classes[i])) return true;
     return false;
 }
 
@@ -105,15 +114,12 @@ static uform_status_t read_prefix_space(sources_t const *sources, uform_switch_t
         uform_switch_t by_default;
     } const classes[] = {
         {"RobertaTokenizer", uform_switch_off_k},
-        {"RobertaTokenizerFast", uform_switch_off_k},
         {"XLMRobertaTokenizer", uform_switch_on_k},
-        {"XLMRobertaTokenizerFast", uform_switch_on_k},
         {"CamembertTokenizer", uform_switch_on_k},
-        {"CamembertTokenizerFast", uform_switch_on_k},
     };
     uform_json_t const *name = uform_json_find_(sources->config.root, "tokenizer_class");
     for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); ++i)
-        if (uform_json_equals_(name, classes[i].name))
+        if (uform_config_names_class_(name, classes[i].name))
             return read_switch(sources, "add_prefix_space", classes[i].by_default, setting);
     return uform_status_ok_k;
 }
