@@ -84,6 +84,7 @@ static class_row_t const *find_row(uform_cpu_class_t cpu_class) {
 static void inherit(uform_kernels_t *kernels, uform_kernels_t const *table) {
     if (!kernels->gemm_f32) kernels->gemm_f32 = table->gemm_f32;
     if (!kernels->gemm_bf16) kernels->gemm_bf16 = table->gemm_bf16;
+    if (!kernels->gemm_i8) kernels->gemm_i8 = table->gemm_i8;
     if (!kernels->attention_f32) kernels->attention_f32 = table->attention_f32;
     if (!kernels->attention_bf16) kernels->attention_bf16 = table->attention_bf16;
     if (!kernels->rows_f32) kernels->rows_f32 = table->rows_f32;

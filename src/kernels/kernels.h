@@ -16,7 +16,8 @@
  *  on the row's position or on neighbours: that is what makes results independent of batch and threads, bit for bit.
  *
  *  Precisions: `f32` computes in f32 throughout. `bf16` rounds matrix operands (to nearest even) to bf16, multiplies
- *  exactly and sums in f32; norms, softmax sums and the residual stream stay f32.
+ *  exactly and sums in f32; norms, softmax sums and the residual stream stay f32. `i8` is bf16 whose multiplications take
+ *  integers of 8 bits: weights are rounded to them when packed, inputs by the group's `quantize`; products and sums are exact.
  *
  *  A class inherits whole groups from its fallback (a NULL group), never single pointers: a group's pack format,
  *  multiply and sizes travel together.
@@ -24,6 +25,8 @@
 #ifndef UFORM_KERNELS_KERNELS_H
 #define UFORM_KERNELS_KERNELS_H
 
+#include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -33,6 +36,7 @@
 enum {
     uform_row_step_k = 32,   ///< rows are padded to a multiple of this
     uform_width_step_k = 32, ///< widths are padded to a multiple of this
+    uform_rotation_k = 64,   ///< numbers that are rotated together before they are rounded to integers
 };
 
 /// A matrix in panels; see above. f32 panels are 16 elements wide, bf16 panels 32.
@@ -55,6 +59,32 @@ typedef enum uform_activation_t {
         uform_activation_count_k
 } uform_activation_t;
 
+/// What a row of integers stands for: `scale` times each of them. Their sum comes with it, for instructions that take one
+/// operand without a sign.
+typedef struct uform_quantized_row_t {
+    float scale;
+    int32_t sum;
+} uform_quantized_row_t;
+
+/**
+ *  Rounding of rows to integers of 8 bits, -127 to 127. Every 64 numbers of a row (zeros behind its end) are rotated first:
+ *  multiplied by the Hadamard matrix of order 64, as six rounds of (a, b) becoming (a + b, a - b) for elements 1, 2, 4, 8, 16 and
+ *  32 apart. Weights are rotated too, and divided by 64, which leaves their products what they were. A few large numbers,
+ *  which transformers have in every row, are so spread over 64, and don't make the steps coarse that all others are rounded
+ *  to. Then
+ *
+ *      scale = largest magnitude of the rotated row / 127;  integer = rotated number * (127 / largest magnitude), to nearest even
+ *
+ *  in f32. A row whose largest magnitude is below 2^-100 holds zeros; of one with a NaN or an infinity the scale is no number.
+ */
+typedef struct uform_quantize_call_t {
+    uform_panels_t inputs;  ///< [rows, depth] bf16
+    size_t rows, depth;     ///< depth padded to `uform_width_step_k`
+    uform_panels_t outputs; ///< [rows, depth rounded up to `uform_rotation_k`] integers, `input_lane` of them in a line
+    uform_quantized_row_t *quantized; ///< [rows]
+    float *scratch;                   ///< [depth rounded up to `uform_rotation_k`], aligned to 64 bytes
+} uform_quantize_call_t;
+
 /**
  *  One multiplication: outputs (op)= inputs x weights^T, over a range of the weights' columns and of their depth.
  *  `column_begin`, `column_end`, `depth_begin`, `depth_end` are multiples of the group's `column_step` and `depth_step`, or the
@@ -62,13 +92,16 @@ typedef enum uform_activation_t {
  */
 typedef struct uform_gemm_call_t {
     uform_panels_t inputs; ///< [rows, depth] of the group's scalar, panel 0 holding depth 0
+    /// [rows] Of integers: what `quantize` told of exactly the range of depth that is multiplied; readable up to whole steps of
+    /// rows. Else NULL.
+    uform_quantized_row_t const *quantized;
     void const *weights;   ///< packed by the same group
     size_t columns, depth; ///< of the whole packed matrix, padded to `uform_width_step_k`
     size_t column_begin, column_end;
     size_t depth_begin, depth_end;
     size_t rows; ///< not padded
     /// Accumulating: outputs are f32 panels and the product is added to what they hold; bias and activation are ignored.
-    /// Else outputs are panels of the group's scalar and receive activation(product + bias).
+    /// Else outputs are panels of the group's scalar, bf16 where that is integers, and receive activation(product + bias).
     bool accumulate;
     float const *bias; ///< [columns], padded with zeros, aligned to 64 bytes; never NULL unless accumulating
     uform_activation_t activation;
@@ -91,6 +124,10 @@ typedef struct uform_gemm_t {
     void (*pack)(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
         size_t depth, void *packed);
     void (*multiply)(uform_gemm_call_t const *call);
+    /// Makes the integers that are multiplied from bf16; NULL where inputs are multiplied as they are. Ranges of depth are then
+    /// multiples of `uform_rotation_k`.
+    void (*quantize)(uform_quantize_call_t const *call);
+    size_t input_lane; ///< inputs in a line of 64 bytes
     /// Does as many multiply-adds as the class can do at most, operands in registers or first-level cache, `rounds` times a fixed
     /// block, and returns the floating-point operations done (two a multiply-add).
     double (*limit)(size_t rounds);
@@ -239,7 +276,7 @@ typedef struct uform_resample_t {
  */
 typedef struct uform_kernels_t {
     bool compiled; ///< this build holds the class, though it may inherit every group
-    uform_gemm_t const *gemm_f32, *gemm_bf16;
+    uform_gemm_t const *gemm_f32, *gemm_bf16, *gemm_i8;
     uform_attention_t const *attention_f32, *attention_bf16;
     uform_rows_t const *rows_f32, *rows_bf16;
     uform_resample_t const *resample;
@@ -270,6 +307,15 @@ static inline float uform_bf16_to_f32_(uint16_t half) {
         float value;
     } u = {(uint32_t)half << 16};
     return u.value;
+}
+
+/// The scale of integers for numbers of this largest magnitude, and what turns the numbers into them; see `uform_quantize_call_t`.
+static inline float uform_quantized_scale_(float largest, float *factor) {
+    *factor = 0.0f;
+    if (!(largest <= FLT_MAX)) return NAN;
+    if (largest < 0x1p-100f) return 0.0f;
+    *factor = 127.0f / largest;
+    return largest / 127.0f;
 }
 
 /// To nearest even; NaN stays NaN.

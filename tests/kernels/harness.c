@@ -81,7 +81,7 @@ static size_t lane_of(precision_t precision) {
 }
 
 matrix_t matrix_new(precision_t precision, size_t rows, size_t width, size_t spare_lines, bool at_end) {
-    matrix_t matrix = {.precision = precision};
+    matrix_t matrix = {.precision = precision == precision_f32_k ? precision_f32_k : precision_bf16_k};
     matrix.rows = round_up(rows, uform_row_step_k), matrix.width = round_up(width, uform_width_step_k);
     matrix.panels.stride_bytes = (matrix.rows + spare_lines) * 64;
     // The last panel ends with its last padded row.

@@ -11,8 +11,8 @@
 
 #include "kernels/kernels.h"
 
-/// Which scalar the matrices of a group hold.
-typedef enum precision_t { precision_f32_k, precision_bf16_k } precision_t;
+/// Which scalar the matrices of a group hold. Those of i8 hold bf16: integers are made from it.
+typedef enum precision_t { precision_f32_k, precision_bf16_k, precision_i8_k } precision_t;
 
 /// Numbers from a seed that is printed, and that UFORM_TEST_SEED sets.
 void random_seed(uint64_t seed);
@@ -75,6 +75,7 @@ typedef struct subject_t {
 
 /// The checks: each fails through cmocka.
 void check_gemm(subject_t const *subject, precision_t precision);
+void check_quantize(subject_t const *subject, precision_t precision); ///< of i8
 void check_attention(subject_t const *subject, precision_t precision);
 void check_rows(subject_t const *subject, precision_t precision);
 void check_activations(subject_t const *subject, precision_t precision);

@@ -32,8 +32,11 @@ static struct {
 } const families[] = {
     {"gemm_f32", check_gemm, precision_f32_k, offsetof(uform_kernels_t, gemm_f32)},
     {"gemm_bf16", check_gemm, precision_bf16_k, offsetof(uform_kernels_t, gemm_bf16)},
+    {"gemm_i8", check_gemm, precision_i8_k, offsetof(uform_kernels_t, gemm_i8)},
+    {"quantize_i8", check_quantize, precision_i8_k, offsetof(uform_kernels_t, gemm_i8)},
     {"activations_f32", check_activations, precision_f32_k, offsetof(uform_kernels_t, gemm_f32)},
     {"activations_bf16", check_activations, precision_bf16_k, offsetof(uform_kernels_t, gemm_bf16)},
+    {"activations_i8", check_activations, precision_i8_k, offsetof(uform_kernels_t, gemm_i8)},
     {"attention_f32", check_attention, precision_f32_k, offsetof(uform_kernels_t, attention_f32)},
     {"attention_bf16", check_attention, precision_bf16_k, offsetof(uform_kernels_t, attention_bf16)},
     {"rows_f32", check_rows, precision_f32_k, offsetof(uform_kernels_t, rows_f32)},

@@ -17,10 +17,14 @@ extern uform_kernels_t const uform_kernels_amd_genoa_table_;
 #include <math.h>
 #include <string.h>
 
-UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")
+UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16")
 
 #define UFORM_VECTOR_NATIVE_BF16
 #include "kernels/generic/vector_avx512.h"
+
+#define UFORM_BYTES_VNNI
+#include "kernels/generic/bytes_avx512.h"
+#include "kernels/generic/gemm_i8.h"
 
 #include "kernels/generic/attention_bf16.h"
 #include "kernels/generic/rows_bf16.h"
@@ -30,6 +34,7 @@ UFORM_TARGET_END
 uform_kernels_t const uform_kernels_amd_genoa_table_ = {
     .compiled = true,
     .gemm_bf16 = &gemm_bf16,
+    .gemm_i8 = &gemm_i8,
     .attention_bf16 = &attention_bf16,
     .rows_bf16 = &rows_bf16,
 };

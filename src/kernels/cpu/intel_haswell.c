@@ -22,6 +22,9 @@ UFORM_TARGET_BEGIN("avx2,fma,bmi2")
 
 #include "kernels/generic/vector_avx2.h"
 
+#include "kernels/generic/bytes_avx2.h"
+#include "kernels/generic/gemm_i8.h"
+
 #include "kernels/generic/attention_bf16.h"
 #include "kernels/generic/attention_f32.h"
 #include "kernels/generic/rows_bf16.h"
@@ -36,6 +39,7 @@ uform_kernels_t const uform_kernels_intel_haswell_table_ = {
     .compiled = true,
     .gemm_f32 = &gemm_f32,
     .gemm_bf16 = &gemm_bf16,
+    .gemm_i8 = &gemm_i8,
     .attention_f32 = &attention_f32,
     .attention_bf16 = &attention_bf16,
     .rows_f32 = &rows_f32,

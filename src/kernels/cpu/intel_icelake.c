@@ -1,5 +1,5 @@
 /**
- *  Ice Lake: resampling with the instruction that multiplies pairs and adds; the other groups are inherited.
+ *  Ice Lake: products of integers, and resampling, with the instructions that multiply and add; the other groups are inherited.
  *
  *  Instructions: what Skylake-X has, and AVX-512 VNNI.
  */
@@ -11,10 +11,15 @@ extern uform_kernels_t const uform_kernels_intel_icelake_table_;
 #if UFORM_TARGET_AVX512
 
 #include <immintrin.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
 UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")
+
+#define UFORM_BYTES_VNNI
+#include "kernels/generic/bytes_avx512.h"
+#include "kernels/generic/gemm_i8.h"
 
 #define UFORM_INTEGERS_VNNI
 #include "kernels/generic/integers_avx512.h"
@@ -22,7 +27,11 @@ UFORM_TARGET_BEGIN("avx2,fma,bmi2,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni"
 
 UFORM_TARGET_END
 
-uform_kernels_t const uform_kernels_intel_icelake_table_ = {.compiled = true, .resample = &resample};
+uform_kernels_t const uform_kernels_intel_icelake_table_ = {
+    .compiled = true,
+    .gemm_i8 = &gemm_i8,
+    .resample = &resample,
+};
 
 #else
 

@@ -373,6 +373,7 @@ static uform_gemm_t const gemm = {
     .packed_bytes = gemm_packed_bytes,
     .pack = gemm_pack,
     .multiply = gemm_multiply,
+    .input_lane = 32,
     .limit = gemm_limit,
 };
 

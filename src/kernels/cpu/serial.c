@@ -17,6 +17,7 @@ enum {
     block_rows_k = 4,    ///< rows multiplied at once
     lane_f32_k = 16,     ///< elements of a line
     lane_bf16_k = 32,
+    lane_i8_k = 64,
 };
 
 /// Which scalar a group's matrices hold.
@@ -115,6 +116,112 @@ static void gemm_multiply_f32(uform_gemm_call_t const *call) {
 }
 static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
     multiply(precision_bf16_k, call);
+}
+
+static size_t rotated_depth(size_t depth) {
+    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
+}
+
+/// Scales of the columns, then the integers.
+static size_t gemm_packed_bytes_i8(size_t columns, size_t depth) {
+    return columns * (sizeof(float) + rotated_depth(depth));
+}
+
+/// Multiplies 64 numbers by the Hadamard matrix.
+static void rotate_numbers(float numbers[uform_rotation_k]) {
+    for (size_t apart = 1; apart < uform_rotation_k; apart *= 2)
+        for (size_t i = 0; i < uform_rotation_k; ++i) {
+            if (i & apart) continue;
+            float const a = numbers[i], b = numbers[i + apart];
+            numbers[i] = a + b;
+            numbers[i + apart] = a - b;
+        }
+}
+
+/// NaN once there is one.
+static float largest_magnitude(float const *numbers, size_t count) {
+    float largest = 0.0f;
+    for (size_t i = 0; i < count && !isnan(largest); ++i)
+        if (!(fabsf(numbers[i]) <= largest)) largest = fabsf(numbers[i]);
+    return largest;
+}
+
+/// A number as an integer; zero where it is none, which the scale tells.
+static int8_t integer_of(float number, float factor) {
+    float const integer = rintf(number * factor);
+    return fabsf(integer) <= 127.0f ? (int8_t)integer : 0;
+}
+
+static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
+    size_t depth, void *packed) {
+    size_t const rotated = rotated_depth(depth);
+    float *const scales = (float *)packed + column_begin;
+    int8_t *const integers = (int8_t *)((float *)packed + columns);
+    for (size_t column = 0; column < column_count; ++column) {
+        float numbers[uform_rotation_k], largest = 0.0f, factor = 0.0f;
+        // Once for the scale, and once more with it.
+        for (size_t pass = 0; pass < 2; ++pass) {
+            for (size_t begin = 0; begin < rotated; begin += uform_rotation_k) {
+                for (size_t i = 0; i < uform_rotation_k; ++i)
+                    numbers[i] =
+                        begin + i < depth ? weights[column * stride + begin + i] * (1.0f / uform_rotation_k) : 0.0f;
+                rotate_numbers(numbers);
+                float const part = largest_magnitude(numbers, uform_rotation_k);
+                if (!pass && !(part <= largest) && !isnan(largest)) largest = part;
+                for (size_t i = 0; i < uform_rotation_k && pass; ++i)
+                    integers[packed_index(column_begin + column, begin + i, rotated)] = integer_of(numbers[i], factor);
+            }
+            if (!pass) scales[column] = uform_quantized_scale_(largest, &factor);
+        }
+    }
+}
+
+static int8_t *at_i8(uform_panels_t const *panels, size_t row, size_t column) {
+    return (int8_t *)panels->data + column / lane_i8_k * panels->stride_bytes + row * 64 + column % lane_i8_k;
+}
+
+static void quantize(uform_quantize_call_t const *call) {
+    size_t const rotated = rotated_depth(call->depth);
+    for (size_t row = 0; row < call->rows; ++row) {
+        for (size_t k = 0; k < rotated; ++k)
+            call->scratch[k] = k < call->depth ? get(precision_bf16_k, &call->inputs, row, k) : 0.0f;
+        for (size_t k = 0; k < rotated; k += uform_rotation_k) rotate_numbers(call->scratch + k);
+        float factor;
+        uform_quantized_row_t quantized = {.sum = 0};
+        quantized.scale = uform_quantized_scale_(largest_magnitude(call->scratch, rotated), &factor);
+        for (size_t k = 0; k < rotated; ++k) {
+            int8_t const integer = integer_of(call->scratch[k], factor);
+            *at_i8(&call->outputs, row, k) = integer;
+            quantized.sum += integer;
+        }
+        call->quantized[row] = quantized;
+    }
+}
+
+static void multiply_block_i8(uform_gemm_call_t const *call, size_t row, size_t column, int32_t sums[block_columns_k]) {
+    int8_t const *const weights = (int8_t const *)((float const *)call->weights + call->columns);
+    memset(sums, 0, sizeof(int32_t) * block_columns_k);
+    for (size_t k = call->depth_begin; k < rotated_depth(call->depth_end); ++k) {
+        int8_t const *const line = weights + packed_index(column, k, rotated_depth(call->depth));
+        int32_t const input = *at_i8(&call->inputs, row, k);
+        for (size_t i = 0; i < block_columns_k; ++i) sums[i] += input * line[i];
+    }
+}
+
+static void gemm_multiply_i8(uform_gemm_call_t const *call) {
+    for (size_t column = call->column_begin; column < call->column_end; column += block_columns_k)
+        for (size_t row = 0; row < call->rows; ++row) {
+            int32_t sums[block_columns_k];
+            multiply_block_i8(call, row, column, sums);
+            for (size_t i = 0; i < block_columns_k; ++i) {
+                float const product =
+                    (float)sums[i] * call->quantized[row].scale * ((float const *)call->weights)[column + i];
+                if (call->accumulate) *at_f32(&call->outputs, row, column + i) += product;
+                else
+                    set(precision_bf16_k, &call->outputs, row, column + i,
+                        uform_activate_(call->activation, product + call->bias[column + i]));
+            }
+        }
 }
 
 /// Thirty-two independent chains of a multiplication and an addition: this class has no fused ones.
@@ -296,6 +403,7 @@ static uform_gemm_t const gemm_f32 = {
     .packed_bytes = gemm_packed_bytes_f32,
     .pack = gemm_pack_f32,
     .multiply = gemm_multiply_f32,
+    .input_lane = lane_f32_k,
     .limit = gemm_limit,
 };
 
@@ -305,6 +413,18 @@ static uform_gemm_t const gemm_bf16 = {
     .packed_bytes = gemm_packed_bytes_bf16,
     .pack = gemm_pack_bf16,
     .multiply = gemm_multiply_bf16,
+    .input_lane = lane_bf16_k,
+    .limit = gemm_limit,
+};
+
+static uform_gemm_t const gemm_i8 = {
+    .column_step = uform_width_step_k,
+    .depth_step = uform_rotation_k,
+    .packed_bytes = gemm_packed_bytes_i8,
+    .pack = gemm_pack_i8,
+    .multiply = gemm_multiply_i8,
+    .quantize = quantize,
+    .input_lane = lane_i8_k,
     .limit = gemm_limit,
 };
 
@@ -324,6 +444,7 @@ uform_kernels_t const uform_kernels_serial_table_ = {
     .compiled = true,
     .gemm_f32 = &gemm_f32,
     .gemm_bf16 = &gemm_bf16,
+    .gemm_i8 = &gemm_i8,
     .attention_f32 = &attention_f32,
     .attention_bf16 = &attention_bf16,
     .rows_f32 = &rows_f32,

@@ -16,6 +16,8 @@
 
 #include <stdbool.h>
 
+#include "kernels/kernels.h"
+
 enum { block_columns_k = 2 * vector_lanes_k };
 
 /// One multiplication of a block.
@@ -30,6 +32,8 @@ typedef struct block_t {
     float const *bias;     ///< of the block's columns; NULL adds the product to what the outputs hold
     char const *prefetch;  ///< what the next block will want: one line a step, or two
     size_t prefetch_next, prefetch_step;
+    uform_quantized_row_t const *quantized; ///< of integers: what the rows stand for
+    float const *scales;                    ///< and the block's columns
 } block_t;
 
 /// Where vector `v` (0 or 1) of a row's outputs begins.

@@ -1,8 +1,8 @@
 /**
  *  Matrix multiplication over the block kernel.
  *
- *  Packed weights: [columns / block_columns_k][depth][block_columns_k] f32 numbers, or [..][depth / 2][..] pairs of
- *  bf16. The weights of one block of columns stay in the caches near the core while all rows of the call pass by;
+ *  Packed weights: [columns / block_columns_k][depth][block_columns_k] f32 numbers, [..][depth / 2][..] pairs of bf16, or
+ *  more integers behind their scales. The weights of one block of columns stay in the caches near the core while all rows of the call pass by;
  *  meanwhile the next block's are fetched, so that short calls, which wait for memory alone, overlap it with
  *  arithmetic.
  */
@@ -13,6 +13,15 @@
 #include "kernels/generic/functions.h"
 
 enum { packed_step_bytes_k = block_columns_k * sizeof(float) };
+
+/// What a group multiplies.
+typedef struct gemm_scheme_t {
+    size_t step_numbers; ///< depths of a step: what 32 bits of the inputs hold
+    size_t step_bytes;   ///< packed weights of a step
+    size_t depth_step;   ///< what the packed depth is a multiple of
+    bool rounds;         ///< outputs are rounded to bf16, else they are f32
+    bool scaled;         ///< sums are of integers, and the packed weights begin with [columns] scales
+} gemm_scheme_t;
 
 /// Rounds `rows` rows of a block of sums to bf16 and stores them where the outputs want them.
 UFORM_INLINED void round_block(float const *sums, size_t rows, char *outputs) {
@@ -34,10 +43,10 @@ UFORM_INLINED void gemm_prefetch(block_t *block, char const *next, size_t index,
 
 /// One block of columns over rows [row_begin, row_end). `next` are the weights that come after, of as many steps.
 UFORM_INLINED void gemm_multiply_columns(uform_gemm_call_t const *call, block_t block, size_t column, size_t row_begin,
-    size_t row_end, char const *next, bool pairs, block_function_t const *blocks,
+    size_t row_end, char const *next, gemm_scheme_t scheme, block_function_t const *blocks,
     activate_function_t const *functions) {
     // Outputs of bf16 are summed and activated aside, then rounded.
-    bool const direct = call->accumulate || !pairs;
+    bool const direct = call->accumulate || !scheme.rounds;
     float sums[vector_block_rows_k * block_columns_k] __attribute__((aligned(64)));
     size_t const lane = direct ? vector_line_k : 2 * vector_line_k;
     char *const outputs = (char *)call->outputs.data + column / lane * call->outputs.stride_bytes +
@@ -47,6 +56,7 @@ UFORM_INLINED void gemm_multiply_columns(uform_gemm_call_t const *call, block_t 
         rows = block_rows(row_end - row);
         gemm_prefetch(&block, next, index, rows == row_end - row_begin);
         block.inputs = inputs + row * 64;
+        if (scheme.scaled) block.quantized = call->quantized + row;
         block.outputs = direct ? outputs + row * 64 : (char *)sums;
         block.outputs_stride = direct ? call->outputs.stride_bytes : rows * 64;
         blocks[rows - 1](&block);
@@ -66,29 +76,34 @@ UFORM_INLINED size_t gemm_rows_at_once(size_t rows, size_t row_bytes) {
     return (share + vector_block_rows_k - 1) / vector_block_rows_k * vector_block_rows_k;
 }
 
-UFORM_INLINED void gemm_multiply(
-    uform_gemm_call_t const *call, bool pairs, block_function_t const *blocks, activate_function_t const *functions) {
-    size_t const step_numbers = pairs ? 2 : 1, depth = call->depth_end - call->depth_begin;
+UFORM_INLINED void gemm_multiply(uform_gemm_call_t const *call, gemm_scheme_t scheme, block_function_t const *blocks,
+    activate_function_t const *functions) {
+    size_t const begin = call->depth_begin / scheme.step_numbers;
+    size_t const end =
+        (call->depth_end + scheme.depth_step - 1) / scheme.depth_step * scheme.depth_step / scheme.step_numbers;
+    size_t const depth =
+        (call->depth + scheme.depth_step - 1) / scheme.depth_step * scheme.depth_step / scheme.step_numbers;
     block_t block = {
-        .inputs = (char const *)call->inputs.data +
-                  call->depth_begin / (vector_line_k * step_numbers) * call->inputs.stride_bytes,
+        .inputs = (char const *)call->inputs.data + begin / vector_line_k * call->inputs.stride_bytes,
         .inputs_stride = call->inputs.stride_bytes,
-        .weights_next = packed_step_bytes_k / 2,
-        .weights_step = packed_step_bytes_k,
-        .steps = depth / step_numbers,
+        .weights_next = scheme.step_bytes / 2,
+        .weights_step = scheme.step_bytes,
+        .steps = end - begin,
     };
+    float const *const scales = scheme.scaled ? call->weights : NULL;
+    char const *const packed = scheme.scaled ? (char const *)(scales + call->columns) : call->weights;
     // From the weights of one block of columns to those of the next.
-    size_t const stride = call->depth / step_numbers * packed_step_bytes_k;
-    char const *const first = (char const *)call->weights + call->column_begin / block_columns_k * stride +
-                              call->depth_begin / step_numbers * packed_step_bytes_k;
-    size_t const rows_at_once = gemm_rows_at_once(call->rows, depth / step_numbers * sizeof(float));
+    size_t const stride = depth * scheme.step_bytes;
+    char const *const first = packed + call->column_begin / block_columns_k * stride + begin * scheme.step_bytes;
+    size_t const rows_at_once = gemm_rows_at_once(call->rows, block.steps * sizeof(float));
     for (size_t row = 0; row < call->rows; row += rows_at_once) {
         size_t const row_end = row + rows_at_once < call->rows ? row + rows_at_once : call->rows;
         block.weights = first;
         for (size_t column = call->column_begin; column < call->column_end; column += block_columns_k) {
             block.bias = call->accumulate ? NULL : call->bias + column;
+            if (scheme.scaled) block.scales = scales + column;
             char const *const next = column + block_columns_k < call->column_end ? block.weights + stride : first;
-            gemm_multiply_columns(call, block, column, row, row_end, next, pairs, blocks, functions);
+            gemm_multiply_columns(call, block, column, row, row_end, next, scheme, blocks, functions);
             block.weights += stride;
         }
     }

@@ -6,6 +6,7 @@
 #ifndef UFORM_KERNELS_GENERIC_GEMM_BF16_H
 #define UFORM_KERNELS_GENERIC_GEMM_BF16_H
 
+#include "kernels/generic/activate_fast.h"
 #include "kernels/generic/gemm.h"
 
 UFORM_INLINED void block_multiply_bf16(size_t rows, size_t vectors, block_t const *block) {
@@ -35,18 +36,6 @@ static block_function_t const block_functions_bf16[2][vector_block_rows_k] = {{
 #undef UFORM_BLOCK_ROW_
     }};
 
-/// For outputs rounded to bf16.
-UFORM_ACTIVATE_(gelu_erf_fast)
-UFORM_ACTIVATE_(gelu_tanh_fast)
-UFORM_ACTIVATE_(quick_gelu_fast)
-UFORM_ACTIVATE_(silu_fast)
-static activate_function_t const activate_fast[uform_activation_count_k] = {
-    [uform_activation_gelu_k] = activate_gelu_erf_fast,
-    [uform_activation_gelu_tanh_k] = activate_gelu_tanh_fast,
-    [uform_activation_quick_gelu_k] = activate_quick_gelu_fast,
-    [uform_activation_silu_k] = activate_silu_fast,
-    UFORM_ACTIVATE_SHARED_ROWS_};
-
 static size_t gemm_packed_bytes_bf16(size_t columns, size_t depth) {
     return columns * depth * sizeof(uint16_t);
 }
@@ -72,7 +61,9 @@ static void gemm_pack_bf16(float const *weights, size_t stride, size_t column_be
 }
 
 static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
-    gemm_multiply(call, true, block_functions_bf16[0], activate_fast);
+    gemm_scheme_t const scheme = {
+        .step_numbers = 2, .step_bytes = packed_step_bytes_k, .depth_step = uform_width_step_k, .rounds = true};
+    gemm_multiply(call, scheme, block_functions_bf16[0], activate_fast);
 }
 
 static double gemm_limit_bf16(size_t rounds) {
@@ -85,6 +76,7 @@ static uform_gemm_t const gemm_bf16 = {
     .packed_bytes = gemm_packed_bytes_bf16,
     .pack = gemm_pack_bf16,
     .multiply = gemm_multiply_bf16,
+    .input_lane = 32,
     .limit = gemm_limit_bf16,
 };
 

@@ -61,7 +61,9 @@ static void gemm_pack_f32(float const *weights, size_t stride, size_t column_beg
 }
 
 static void gemm_multiply_f32(uform_gemm_call_t const *call) {
-    gemm_multiply(call, false, block_functions_f32[0], activate_precise);
+    gemm_scheme_t const scheme = {
+        .step_numbers = 1, .step_bytes = packed_step_bytes_k, .depth_step = uform_width_step_k};
+    gemm_multiply(call, scheme, block_functions_f32[0], activate_precise);
 }
 
 static double gemm_limit_f32(size_t rounds) {
@@ -74,6 +76,7 @@ static uform_gemm_t const gemm_f32 = {
     .packed_bytes = gemm_packed_bytes_f32,
     .pack = gemm_pack_f32,
     .multiply = gemm_multiply_f32,
+    .input_lane = 16,
     .limit = gemm_limit_f32,
 };
 

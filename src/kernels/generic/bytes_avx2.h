@@ -1,0 +1,68 @@
+/**
+ *  The vocabulary of bytes on AVX2; the meaning of each word is told in bytes_avx512.h. Inputs are integers of 16 bits, and
+ *  weights become that when they are loaded: the instruction that multiplies bytes would overflow.
+ */
+#ifndef UFORM_KERNELS_GENERIC_BYTES_AVX2_H
+#define UFORM_KERNELS_GENERIC_BYTES_AVX2_H
+
+#include "kernels/generic/vector_avx2.h"
+
+typedef __m256i bytes_t;
+
+enum { bytes_line_k = 32, bytes_step_k = 2, bytes_bias_k = 0, bytes_step_bytes_k = 16 };
+
+UFORM_INLINED bytes_t bytes_set(int32_t value) {
+    return _mm256_set1_epi32(value);
+}
+UFORM_INLINED void bytes_store(int32_t *memory, bytes_t x) {
+    _mm256_storeu_si256((__m256i *)memory, x);
+}
+UFORM_INLINED bytes_t bytes_add(bytes_t a, bytes_t b) {
+    return _mm256_add_epi32(a, b);
+}
+UFORM_INLINED int32_t bytes_sum(bytes_t x) {
+    __m128i const half = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    __m128i const pair = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
+    return _mm_cvtsi128_si32(_mm_add_epi32(pair, _mm_shuffle_epi32(pair, 0xB1)));
+}
+UFORM_INLINED bytes_t bytes_round(vector_t x) {
+    return _mm256_cvtps_epi32(x);
+}
+UFORM_INLINED vector_t bytes_to_vector(bytes_t x) {
+    return _mm256_cvtepi32_ps(x);
+}
+
+UFORM_INLINED vector_t bytes_swap(vector_t x, size_t apart) {
+    if (apart == 1) return _mm256_permute_ps(x, 0xB1);
+    return apart == 2 ? _mm256_permute_ps(x, 0x4E) : _mm256_permute2f128_ps(x, x, 1);
+}
+
+UFORM_INLINED vector_t bytes_larger(vector_t largest, vector_t x) {
+    __m256i const magnitude = _mm256_castps_si256(vector_absolute(x));
+    return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(largest), magnitude));
+}
+UFORM_INLINED float bytes_largest(vector_t x) {
+    __m256i const bits = _mm256_castps_si256(x);
+    __m128i const half = _mm_max_epi32(_mm256_castsi256_si128(bits), _mm256_extracti128_si256(bits, 1));
+    __m128i const pair = _mm_max_epi32(half, _mm_shuffle_epi32(half, 0x4E));
+    return _mm_cvtss_f32(_mm_castsi128_ps(_mm_max_epi32(pair, _mm_shuffle_epi32(pair, 0xB1))));
+}
+
+UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
+    return _mm256_cvtepi8_epi16(_mm_load_si128(memory));
+}
+UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *inputs) {
+    return _mm256_add_epi32(sums, _mm256_madd_epi16(weights, _mm256_set1_epi32(*(int32_t const *)inputs)));
+}
+/// Sixteen integers as half a line.
+UFORM_INLINED void bytes_store_half(char *line, bytes_t low, bytes_t high) {
+    _mm256_store_si256((__m256i *)line, _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8));
+}
+UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8]) {
+    bytes_store_half(line, integers[0], integers[1]);
+    bytes_store_half(line + 32, integers[2], integers[3]);
+    bytes_store_half(line + stride_bytes, integers[4], integers[5]);
+    bytes_store_half(line + stride_bytes + 32, integers[6], integers[7]);
+}
+
+#endif
