@@ -83,6 +83,7 @@ static uform_status_t find_limit(uform_cpu_class_t cpu_class, uform_scalar_t pre
     uform_gemm_t const *gemm = NULL;
     if (kernels && precision == uform_scalar_f32_k) gemm = kernels->gemm_f32;
     if (kernels && precision == uform_scalar_bf16_k) gemm = kernels->gemm_bf16;
+    if (kernels && precision == uform_scalar_i8_k) gemm = kernels->gemm_i8;
     if (!gemm)
         return uform_fail_(uform_status_unsupported_k, "precision: %s has no kernels that multiply %s",
             uform_cpu_class_name(cpu_class), uform_scalar_name(precision));

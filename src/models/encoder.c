@@ -144,12 +144,19 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
     uform_pass_meet_(pass);
 }
 
+// Adds what attention found to the residual.
+static void add_attended(uform_pass_t const *pass, uform_linear_t const *linear) {
+    uform_operand_t const attended = uform_prepare_attended_(pass);
+    uform_add_product_(pass, linear, 0, linear->depth, &attended);
+    uform_pass_meet_(pass);
+}
+
 static void attend(uform_pass_t const *pass, uform_layer_t const *layer) {
-    uform_project_(pass, &layer->projections, 0, layer->projections.columns, pass->projections);
+    uform_operand_t const hidden = uform_prepare_hidden_(pass);
+    uform_project_(pass, &layer->projections, &hidden, 0, layer->projections.columns, pass->projections);
     if (uform_is_rotated_(pass->encoder->architecture)) rotate(pass, 0, 2 * pass->encoder->sizes.heads, false);
     attend_texts(pass, false);
-    uform_add_product_(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
-    uform_pass_meet_(pass);
+    add_attended(pass, &layer->attention_output);
 }
 
 // Brings the row of each text that counts to the row that is the text's number, which is never behind it.
@@ -176,11 +183,13 @@ static void place_queries(uform_pass_t const *pass, uform_panels_t queries, size
 static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
     uform_encoder_t const *encoder = pass->encoder;
     size_t const heads = encoder->sizes.heads, queries = heads * encoder->head_width, panels = queries / pass->lane;
-    uform_project_(pass, &layer->projections, queries, layer->projections.columns, pass->projections);
+    uform_operand_t hidden = uform_prepare_hidden_(pass);
+    uform_project_(pass, &layer->projections, &hidden, queries, layer->projections.columns, pass->projections);
     gather_rows(pass, pass->hidden, encoder->width / pass->lane);
     gather_rows(pass, pass->residual, encoder->width / 16);
     pass->rows = pass->batch->text_count;
-    uform_project_(pass, &layer->projections, 0, queries, pass->attended);
+    hidden = uform_prepare_hidden_(pass);
+    uform_project_(pass, &layer->projections, &hidden, 0, queries, pass->attended);
     place_queries(pass, pass->attended, panels);
     if (uform_is_rotated_(encoder->architecture)) {
         rotate(pass, 0, heads, true);
@@ -188,8 +197,7 @@ static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
     }
     attend_texts(pass, true);
     gather_rows(pass, pass->attended, panels);
-    uform_add_product_(pass, &layer->attention_output, 0, layer->attention_output.depth, pass->attended);
-    uform_pass_meet_(pass);
+    add_attended(pass, &layer->attention_output);
 }
 
 // Layer `i`'s attention.
@@ -207,26 +215,27 @@ static void attend_at(uform_pass_t *pass, size_t i) {
 }
 
 // The member's columns of an upward product.
-static void multiply_up(uform_pass_t const *pass, uform_linear_t const *linear, uform_share_t share,
-    uform_activation_t activation, uform_panels_t outputs) {
-    uform_gemm_call_t up = uform_shared_product_(pass, linear, share, pass->hidden);
+static void multiply_up(uform_pass_t const *pass, uform_linear_t const *linear, uform_operand_t const *hidden,
+    uform_share_t share, uform_activation_t activation, uform_panels_t outputs) {
+    uform_gemm_call_t up = uform_shared_product_(pass, linear, share, hidden);
     up.activation = activation;
     up.outputs = outputs;
     uform_pass_multiply_(pass, &up);
 }
 
 // Columns [begin, end) of the wide middle; a member's gates are of its own columns.
-static void widen(uform_pass_t const *pass, uform_feed_forward_t const *layer, size_t begin, size_t end) {
+static void widen(uform_pass_t const *pass, uform_feed_forward_t const *layer, uform_operand_t const *hidden,
+    size_t begin, size_t end) {
     uform_share_t const share = uform_share_of_columns_(pass, begin, end);
-    uform_panels_t const inner = uform_numbered_from_(pass, pass->inner, begin);
+    uform_panels_t const inner = uform_numbered_from_(pass->inner, begin, pass->lane);
     uform_activation_t const activation = pass->encoder->activation;
     if (!layer->gate.weights) {
-        multiply_up(pass, &layer->up, share, activation, inner);
+        multiply_up(pass, &layer->up, hidden, share, activation, inner);
         return;
     }
-    uform_panels_t const gates = uform_numbered_from_(pass, pass->gates, begin);
-    multiply_up(pass, &layer->up, share, uform_activation_identity_k, inner);
-    multiply_up(pass, &layer->gate, share, activation, gates);
+    uform_panels_t const gates = uform_numbered_from_(pass->gates, begin, pass->lane);
+    multiply_up(pass, &layer->up, hidden, share, uform_activation_identity_k, inner);
+    multiply_up(pass, &layer->gate, hidden, share, activation, gates);
     uform_gate_call_t const call = {
         .inner = uform_panels_from_(inner, share.begin / pass->lane),
         .gates = uform_panels_from_(gates, share.begin / pass->lane),
@@ -239,13 +248,15 @@ static void widen(uform_pass_t const *pass, uform_feed_forward_t const *layer, s
 static void feed_forward(uform_pass_t const *pass, uform_feed_forward_t const *layer) {
     size_t const width = pass->encoder->feed_forward_width, chunk = uform_chunk_columns_(pass->encoder);
     size_t const stretch = uform_stretch_columns_(pass->encoder, pass->member->team->count);
+    uform_operand_t const hidden = uform_prepare_hidden_(pass);
     for (size_t begin = 0, end; begin < width; begin = end) {
         end = begin + stretch < width ? begin + stretch : width;
-        widen(pass, layer, begin, end);
+        widen(pass, layer, &hidden, begin, end);
         uform_pass_meet_(pass);
+        uform_operand_t const inner = uform_prepare_(pass, &pass->integers, pass->inner, begin, end, chunk);
         for (size_t part = begin, part_end; part < end; part = part_end) {
             part_end = part + chunk < end ? part + chunk : end;
-            uform_add_product_(pass, &layer->down, part, part_end, uform_numbered_from_(pass, pass->inner, begin));
+            uform_add_product_(pass, &layer->down, part, part_end, &inner);
         }
         uform_pass_meet_(pass);
     }
@@ -295,8 +306,9 @@ static void place_query(uform_pass_t const *pass) {
 static void pool_by_attention(uform_pass_t *pass) {
     uform_attention_head_t const *head = &pass->encoder->head;
     size_t const heads_panels = pass->encoder->sizes.heads * pass->encoder->head_width / pass->lane;
-    uform_project_(
-        pass, &head->projections, 0, head->projections.columns, uform_panels_from_(pass->projections, heads_panels));
+    uform_operand_t const hidden = uform_prepare_hidden_(pass);
+    uform_project_(pass, &head->projections, &hidden, 0, head->projections.columns,
+        uform_panels_from_(pass->projections, heads_panels));
     if (uform_pass_leads_(pass)) place_query(pass);
     uform_pass_meet_(pass);
     attend_texts(pass, true);
@@ -305,8 +317,7 @@ static void pool_by_attention(uform_pass_t *pass) {
     for (size_t text = 0; text < pass->rows && uform_pass_leads_(pass); ++text)
         uform_set_residual_(pass, text, 1, head->output.bias);
     uform_pass_meet_(pass);
-    uform_add_product_(pass, &head->output, 0, head->output.depth, pass->attended);
-    uform_pass_meet_(pass);
+    add_attended(pass, &head->output);
     normalize(pass, &head->norm, head->feed_forward.down.bias, true);
     feed_forward(pass, &head->feed_forward);
 }

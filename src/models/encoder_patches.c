@@ -82,15 +82,16 @@ static void fill_patches(uform_pass_t const *pass, size_t begin, size_t end, ufo
 void uform_embed_patches_(uform_pass_t const *pass) {
     uform_encoder_t const *encoder = pass->encoder;
     uform_linear_t const *linear = &encoder->patches.linear;
-    size_t const room =
-        3 * encoder->sizes.heads * encoder->head_width / pass->gemm->depth_step * pass->gemm->depth_step;
+    size_t const room = uform_patch_columns_(encoder);
     if (uform_pass_leads_(pass)) place_patches(pass);
     uform_pass_meet_(pass);
     for (size_t begin = 0, end; begin < linear->depth; begin = end) {
         end = begin + room < linear->depth ? begin + room : linear->depth;
         fill_patches(pass, begin, end, pass->projections);
         uform_pass_meet_(pass);
-        uform_add_product_(pass, linear, begin, end, uform_numbered_from_(pass, pass->projections, begin));
+        uform_operand_t const patches =
+            uform_prepare_(pass, &pass->integers, pass->projections, begin, end, end - begin);
+        uform_add_product_(pass, linear, begin, end, &patches);
         uform_pass_meet_(pass);
     }
 }

@@ -12,7 +12,9 @@
 #include "executor/executor.h"
 
 static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, uform_scalar_t precision) {
-    return precision == uform_scalar_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
+    return precision == uform_scalar_f32_k  ? kernels->gemm_f32
+           : precision == uform_scalar_i8_k ? kernels->gemm_i8
+                                            : kernels->gemm_bf16;
 }
 
 static void free_packing(uform_model_packing_t *packing) {
@@ -138,8 +140,9 @@ static uform_status_t choose_precision(
     *precision = options->precision;
     if (*precision == uform_scalar_derived_k)
         *precision = uform_kernels_prefer_bf16_(cpu_class) ? uform_scalar_bf16_k : uform_scalar_f32_k;
-    if (*precision == uform_scalar_f32_k || *precision == uform_scalar_bf16_k) return uform_status_ok_k;
-    return uform_fail_(uform_status_unsupported_k, "options: precision: expected f32 or bf16, found %s",
+    if (*precision == uform_scalar_f32_k || *precision == uform_scalar_bf16_k || *precision == uform_scalar_i8_k)
+        return uform_status_ok_k;
+    return uform_fail_(uform_status_unsupported_k, "options: precision: expected f32, bf16 or i8, found %s",
         uform_scalar_name(*precision));
 }
 

@@ -7,6 +7,8 @@
  *      attended     scalar  [rows, heads * head_width]
  *      inner        scalar  [rows, stretch]                  a stretch of the feed-forward layer
  *      gates        scalar  [rows, stretch]                  likewise, where there is a gate
+ *      integers     i8      [rows, widest of them]           what is multiplied instead, where that is integers
+ *      hidden_integers      [rows, width]                    likewise of the hidden state, which more than one product takes
  */
 #include "models/pass.h"
 
@@ -33,6 +35,11 @@ static size_t lane_of(uform_encoder_t const *encoder) {
     return encoder->precision == uform_scalar_f32_k ? 16 : 32;
 }
 
+size_t uform_patch_columns_(uform_encoder_t const *encoder) {
+    size_t const step = encoder->gemm->depth_step;
+    return 3 * encoder->sizes.heads * encoder->head_width / step * step;
+}
+
 size_t uform_stretch_columns_(uform_encoder_t const *encoder, size_t members) {
     return members > 1 ? encoder->feed_forward_width : uform_chunk_columns_(encoder);
 }
@@ -49,6 +56,34 @@ static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
            (encoder->width + 4 * heads_width + stretches * uform_stretch_columns_(encoder, members)) / lane;
 }
 
+static size_t rotated_depth(size_t depth) {
+    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
+}
+
+// Columns that are rounded to integers at once, and those that are integers at once.
+static size_t widest_piece(uform_encoder_t const *encoder) {
+    size_t const heads_width = encoder->sizes.heads * encoder->head_width;
+    size_t const patches = encoder->architecture->patches ? uform_patch_columns_(encoder) : 0;
+    return rotated_depth(larger(larger(encoder->width, heads_width), larger(uform_chunk_columns_(encoder), patches)));
+}
+
+static size_t widest_integers(uform_encoder_t const *encoder, size_t members) {
+    return larger(widest_piece(encoder), rotated_depth(uform_stretch_columns_(encoder, members)));
+}
+
+static size_t piece_count(uform_encoder_t const *encoder, size_t members) {
+    size_t const chunk = uform_chunk_columns_(encoder);
+    return (uform_stretch_columns_(encoder, members) + chunk - 1) / chunk;
+}
+
+// One row's worth of both matrices of integers; a multiple of 64 bytes for 32 rows.
+static size_t integers_bytes(uform_encoder_t const *encoder, size_t members) {
+    if (!encoder->gemm->quantize) return 0;
+    size_t const columns = widest_integers(encoder, members) + rotated_depth(encoder->width);
+    size_t const lines = columns / encoder->gemm->input_lane;
+    return lines * 64 + (piece_count(encoder, members) + 1) * sizeof(uform_quantized_row_t);
+}
+
 // Of cosines, and of sines.
 static size_t angle_bytes(uform_encoder_t const *encoder, size_t rows) {
     return encoder->architecture->positions_kind == uform_positions_rotary_k
@@ -57,13 +92,15 @@ static size_t angle_bytes(uform_encoder_t const *encoder, size_t rows) {
 }
 
 size_t uform_encoder_member_bytes_(uform_encoder_t const *encoder, uform_kernels_t const *kernels, size_t longest) {
-    size_t const bytes = larger(
-        encoder->gemm->scratch_bytes, attention_of(encoder, kernels)->scratch_bytes(longest, encoder->head_width));
+    size_t const rotated = encoder->gemm->quantize ? widest_piece(encoder) * sizeof(float) : 0;
+    size_t const attention = attention_of(encoder, kernels)->scratch_bytes(longest, encoder->head_width);
+    size_t const bytes = larger(larger(encoder->gemm->scratch_bytes, rotated), attention);
     return (bytes + 63) / 64 * 64;
 }
 
 size_t uform_encoder_scratch_bytes_(uform_encoder_t const *encoder, size_t rows, size_t members) {
-    return 2 * angle_bytes(encoder, rows) + panel_count(encoder, members) * row_capacity(rows) * 64;
+    return 2 * angle_bytes(encoder, rows) +
+           (panel_count(encoder, members) * 64 + integers_bytes(encoder, members)) * row_capacity(rows);
 }
 
 uform_share_t uform_share_of_(uform_member_t const *member, size_t begin, size_t end, size_t step) {
@@ -77,6 +114,13 @@ static uform_panels_t take_panels(uform_pass_t const *pass, char **free_memory, 
     uform_panels_t const result = {*free_memory, pass->capacity * 64};
     *free_memory += panels * result.stride_bytes;
     return result;
+}
+
+static uform_integers_t take_integers(uform_pass_t const *pass, char **free_memory, size_t columns, size_t pieces) {
+    uform_integers_t integers = {.panels = take_panels(pass, free_memory, columns / pass->gemm->input_lane)};
+    integers.quantized = (uform_quantized_row_t *)*free_memory;
+    *free_memory += pieces * pass->capacity * sizeof(uform_quantized_row_t);
+    return integers;
 }
 
 uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t const *kernels,
@@ -104,6 +148,11 @@ uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t c
     pass.attended = take_panels(&pass, &free_memory, heads_width / pass.lane);
     pass.inner = take_panels(&pass, &free_memory, stretch / pass.lane);
     if (encoder->sizes.gated) pass.gates = take_panels(&pass, &free_memory, stretch / pass.lane);
+    if (!pass.gemm->quantize) return pass;
+    size_t const members = member->team->count;
+    pass.integers =
+        take_integers(&pass, &free_memory, widest_integers(encoder, members), piece_count(encoder, members));
+    pass.hidden_integers = take_integers(&pass, &free_memory, rotated_depth(encoder->width), 1);
     return pass;
 }
 
@@ -114,10 +163,53 @@ void uform_set_residual_(uform_pass_t const *pass, size_t row_begin, size_t rows
             memcpy(uform_line_at_(pass->residual, panel, row_begin + row), floats + row * width + panel * 16, 64);
 }
 
+// A member's rows of a piece.
+static void quantize_piece(uform_pass_t const *pass, uform_quantize_call_t const *whole, size_t piece) {
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
+    uform_quantize_call_t call = *whole;
+    call.inputs = uform_rows_from_(call.inputs, share.begin);
+    call.outputs = uform_rows_from_(call.outputs, share.begin);
+    call.quantized += piece * pass->capacity + share.begin;
+    call.rows = share.end - share.begin;
+    if (call.rows) pass->gemm->quantize(&call);
+}
+
+uform_operand_t uform_prepare_(uform_pass_t const *pass, uform_integers_t const *integers, uform_panels_t panels,
+    size_t begin, size_t end, size_t piece) {
+    size_t const lane = pass->gemm->input_lane;
+    uform_operand_t operand = {.panels = uform_numbered_from_(panels, begin, lane), .begin = begin, .piece = piece};
+    if (!pass->gemm->quantize) return operand;
+    for (size_t first = 0; first < end - begin; first += piece) {
+        uform_quantize_call_t const call = {
+            .inputs = uform_panels_from_(panels, first / pass->lane),
+            .depth = first + piece < end - begin ? piece : end - begin - first,
+            .outputs = uform_panels_from_(integers->panels, first / lane),
+            .quantized = integers->quantized,
+            .scratch = pass->member->scratch,
+        };
+        quantize_piece(pass, &call, first / piece);
+    }
+    uform_pass_meet_(pass);
+    operand.panels = uform_numbered_from_(integers->panels, begin, lane);
+    operand.quantized = integers->quantized;
+    return operand;
+}
+
+uform_operand_t uform_prepare_hidden_(uform_pass_t const *pass) {
+    size_t const width = pass->encoder->width;
+    return uform_prepare_(pass, &pass->hidden_integers, pass->hidden, 0, width, width);
+}
+
+uform_operand_t uform_prepare_attended_(uform_pass_t const *pass) {
+    size_t const width = pass->encoder->sizes.heads * pass->encoder->head_width;
+    return uform_prepare_(pass, &pass->integers, pass->attended, 0, width, width);
+}
+
 uform_gemm_call_t uform_shared_product_(
-    uform_pass_t const *pass, uform_linear_t const *linear, uform_share_t share, uform_panels_t inputs) {
+    uform_pass_t const *pass, uform_linear_t const *linear, uform_share_t share, uform_operand_t const *inputs) {
     return (uform_gemm_call_t){
-        .inputs = inputs,
+        .inputs = inputs->panels,
+        .quantized = inputs->quantized,
         .weights = linear->weights,
         .columns = linear->columns,
         .depth = linear->depth,
@@ -139,19 +231,19 @@ void uform_pass_multiply_(uform_pass_t const *pass, uform_gemm_call_t const *cal
     if (call->column_begin < call->column_end) pass->gemm->multiply(call);
 }
 
-void uform_project_(
-    uform_pass_t const *pass, uform_linear_t const *linear, size_t begin, size_t end, uform_panels_t outputs) {
-    uform_gemm_call_t call =
-        uform_shared_product_(pass, linear, uform_share_of_columns_(pass, begin, end), pass->hidden);
+void uform_project_(uform_pass_t const *pass, uform_linear_t const *linear, uform_operand_t const *inputs, size_t begin,
+    size_t end, uform_panels_t outputs) {
+    uform_gemm_call_t call = uform_shared_product_(pass, linear, uform_share_of_columns_(pass, begin, end), inputs);
     call.outputs = outputs;
     uform_pass_multiply_(pass, &call);
     uform_pass_meet_(pass);
 }
 
 void uform_add_product_(uform_pass_t const *pass, uform_linear_t const *linear, size_t depth_begin, size_t depth_end,
-    uform_panels_t inputs) {
+    uform_operand_t const *inputs) {
     uform_share_t const share = uform_share_of_columns_(pass, 0, linear->columns);
     uform_gemm_call_t call = uform_shared_product_(pass, linear, share, inputs);
+    if (call.quantized) call.quantized += (depth_begin - inputs->begin) / inputs->piece * pass->capacity;
     call.depth_begin = depth_begin, call.depth_end = depth_end;
     call.accumulate = true;
     call.outputs = pass->residual;

@@ -12,18 +12,21 @@
 #include "kernels/generic/gemm.h"
 #include "kernels/generic/quantize.h"
 
-UFORM_INLINED void block_store_scaled(block_t const *block, size_t rows, bytes_t sums[vector_block_rows_k][2]) {
+/// Scales the sums of a block and adds them to what is there, or to the bias.
+UFORM_INLINED void block_scale(
+    block_t const *block, size_t rows, bytes_t sums[vector_block_rows_k][2], float const *bias) {
+    uform_quantized_row_t const *const quantized = block->quantized;
     vector_t const scales[2] = {vector_load(block->scales), vector_load(block->scales + vector_lanes_k)};
-    vector_t bias[2] = {vector_zero(), vector_zero()};
-    if (block->bias) bias[0] = vector_load(block->bias), bias[1] = vector_load(block->bias + vector_lanes_k);
+    char *const outputs[2] = {block_output(block, 0, 0), block_output(block, 0, 1)};
     UFORM_UNROLLED
     for (size_t row = 0; row < rows; ++row) {
-        vector_t const scale = vector_set_from(&block->quantized[row].scale);
+        vector_t const scale = vector_set_from(&quantized[row].scale);
         UFORM_UNROLLED
         for (size_t v = 0; v < 2; ++v) {
-            char *const output = block_output(block, row, v);
+            char *const output = outputs[v] + row * 64;
             vector_t const product = vector_multiply(bytes_to_vector(sums[row][v]), scale);
-            vector_store(output, vector_fma(product, scales[v], block->bias ? bias[v] : vector_load(output)));
+            vector_t const before = vector_load(bias ? (char const *)(bias + v * vector_lanes_k) : output);
+            vector_store(output, vector_fma(product, scales[v], before));
         }
     }
 }
@@ -51,7 +54,8 @@ UFORM_INLINED void block_multiply_i8(size_t rows, block_t const *block) {
         inputs += sizeof(float);
         if (step % vector_line_k == vector_line_k - 1) inputs += block->inputs_stride - 64;
     }
-    block_store_scaled(block, rows, sums);
+    if (block->bias) block_scale(block, rows, sums, block->bias);
+    else block_scale(block, rows, sums, NULL);
 }
 
 #define UFORM_BLOCK_ROW_(count)                                                                                        \
