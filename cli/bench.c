@@ -327,15 +327,16 @@ static void print_results(bench_t const *bench, settings_t const *settings) {
     else printf("all in one call\n");
     printf("loading          %.3f s, first vector after %.3f s\n", bench->load_seconds, bench->first_vector_seconds);
     print_rates(bench, &bench->runs[0], median, &bench->runs[bench->run_count - 1]);
+    char const *const unit = setup->model_facts.precision == uform_scalar_i8_k ? "Top/s" : "Tflop/s";
     if (!(median->limit_flops > 0))
         printf("limit            not measured: this class has no measure for the precision\n");
     else if (share_of_limit(bench, median) > 0)
         printf(
-            "limit            %.1f %% of %.3f Tflop/s, the most these threads reached beside the run; attention excluded\n",
-            100 * share_of_limit(bench, median), median->limit_flops * 1e-12);
+            "limit            %.1f %% of %.3f %s, the most these threads reached beside the run; attention excluded\n",
+            100 * share_of_limit(bench, median), median->limit_flops * 1e-12, unit);
     else
-        printf("limit            %.3f Tflop/s; the share isn't known, as an image's work depends on its size\n",
-            median->limit_flops * 1e-12);
+        printf("limit            %.3f %s; the share isn't known, as an image's work depends on its size\n",
+            median->limit_flops * 1e-12, unit);
 }
 
 static exit_status_t run_measurements(bench_t *bench, settings_t const *settings) {

@@ -79,7 +79,8 @@ UFORM_PUBLIC uform_status_t uform_memory_domains(
     uform_memory_domain_t *domains, size_t capacity, size_t *count) UFORM_MUST_CHECK;
 
 /**
- *  Measures how many floating-point operations a second the executor's class can do at most in one precision (f32 or bf16)
+ *  Measures how many operations a second the executor's class can do at most in one precision (f32, bf16 or i8): two a
+ *  multiplication and addition,
  *  on one thread, with every operand in registers or the first-level cache. Takes about `seconds` on the calling thread.
  *  @param mean_flops   What the whole run reached, throttling included, in operations a second.
  *  @param best_flops   The best window's rate; may be NULL.

@@ -53,8 +53,10 @@ UFORM_PUBLIC uform_status_t uform_pooling_parse(char const *token, uint32_t *poo
  *  Options at load. Zero the struct and set `size` to its size; every zero means the default.
  */
 typedef struct uform_model_options_t {
-    size_t size;                 ///< sizeof(uform_model_options_t), so that the struct can grow
-    uform_scalar_t precision;    ///< f32 or bf16; zero derives: bf16 where the class multiplies it natively, else f32
+    size_t size; ///< sizeof(uform_model_options_t), so that the struct can grow
+    /// f32, bf16 or i8; zero derives: bf16 where the class multiplies it natively, else f32. i8 is bf16 whose matrices are
+    /// multiplied as integers of 8 bits.
+    uform_scalar_t precision;
     uform_cpu_class_t cpu_class; ///< whose pack format the weights take; zero derives the machine's own
 } uform_model_options_t;
 

@@ -134,7 +134,7 @@ static void wrong_words_end_with_one_clear_line(void **state) {
         {"bench --model MODEL --input @empty", {"expected texts"}},
         {"embed --model MODEL --prompt query --prompt-text words", {"--prompt", "--prompt-text"}},
         {"tokenize --model MODEL --prompt-text= --prompt query", {"--prompt", "--prompt-text"}},
-        {"embed --model MODEL --precision f16", {"i8 is not in this build"}},
+        {"embed --model MODEL --precision int8", {"f32, bf16 or i8", "'int8'"}},
         {"embed --model /nowhere/\xE2\x80\xAE\xC2\x9B\xFF\xC3\xA9", {"/nowhere/???\xC3\xA9"}},
     };
     tool_write_file(tool_file("texts"), "one\ntwo\n", 8);

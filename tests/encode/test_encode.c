@@ -70,6 +70,11 @@ static void test_independence_bf16(void **state) {
     check_independence(uform_scalar_bf16_k);
 }
 
+static void test_independence_i8(void **state) {
+    (void)state;
+    check_independence(uform_scalar_i8_k);
+}
+
 // The neighbours' contents must not matter either: the same text between different ones.
 static void test_neighbours(void **state) {
     (void)state;
@@ -126,6 +131,11 @@ static void test_classes_f32(void **state) {
 static void test_classes_bf16(void **state) {
     (void)state;
     check_classes(uform_scalar_bf16_k, 0.99);
+}
+
+static void test_classes_i8(void **state) {
+    (void)state;
+    check_classes(uform_scalar_i8_k, 0.98);
 }
 
 static float f16_value(uint16_t half) {
@@ -243,9 +253,11 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_independence_f32),
         cmocka_unit_test(test_independence_bf16),
+        cmocka_unit_test(test_independence_i8),
         cmocka_unit_test(test_neighbours),
         cmocka_unit_test(test_classes_f32),
         cmocka_unit_test(test_classes_bf16),
+        cmocka_unit_test(test_classes_i8),
         cmocka_unit_test(test_scalars),
         cmocka_unit_test(test_dimensions),
         cmocka_unit_test(test_row_lengths),

@@ -83,6 +83,11 @@ static void test_independence_bf16(void **state) {
     check_independence(uform_scalar_bf16_k);
 }
 
+static void test_independence_i8(void **state) {
+    (void)state;
+    check_independence(uform_scalar_i8_k);
+}
+
 static double cosine(float const *a, float const *b) {
     double product = 0, a_square = 0, b_square = 0;
     for (size_t i = 0; i < dimensions; ++i) {
@@ -121,6 +126,7 @@ static void test_classes(void **state) {
     for (size_t k = 0; k < sizeof names / sizeof *names; ++k) {
         check_classes(names[k], uform_scalar_f32_k, 0.999999);
         check_classes(names[k], uform_scalar_bf16_k, 0.99);
+        check_classes(names[k], uform_scalar_i8_k, 0.98);
     }
 }
 
@@ -336,6 +342,7 @@ int main(void) {
     struct CMUnitTest const tests[] = {
         cmocka_unit_test(test_independence_f32),
         cmocka_unit_test(test_independence_bf16),
+        cmocka_unit_test(test_independence_i8),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_layouts),
         cmocka_unit_test(test_broken),

@@ -163,8 +163,8 @@ static void test_towers(void **state) {
         "mean", "size_two_layers", "size_heads_of_9", "mpnet", "modernbert_biases", "nomic_bert"};
     static char const *const pictures[] = {"clip", "clip_heads_24_96", "siglip", "siglip2", "dinov2_uneven",
         "dinov2_swiglu", "dinov3", "dinov3_gated", "uform_roberta", "vit"};
-    static uform_scalar_t const precisions[] = {uform_scalar_f32_k, uform_scalar_bf16_k};
-    for (size_t p = 0; p < 2; ++p) {
+    static uform_scalar_t const precisions[] = {uform_scalar_f32_k, uform_scalar_bf16_k, uform_scalar_i8_k};
+    for (size_t p = 0; p < sizeof precisions / sizeof *precisions; ++p) {
         for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
             uform_model_t model = texts_load(texts[i], precisions[p]);
             make_texts(&model->directory.text);

@@ -1,5 +1,5 @@
 /**
- *  all-MiniLM-L6-v2 on hard texts against sentence-transformers: ids exactly, vectors in f32 and bf16.
+ *  all-MiniLM-L6-v2 on hard texts against sentence-transformers: ids exactly, vectors in every precision.
  *  The model's directory is the first argument.
  */
 #include <setjmp.h>
@@ -98,6 +98,10 @@ static void vectors_are_close_in_bf16(void **state) {
     compare_vectors(*state, uform_scalar_bf16_k, (golden_tolerance_t){0.9999, 5e-3});
 }
 
+static void vectors_are_close_in_i8(void **state) {
+    compare_vectors(*state, uform_scalar_i8_k, (golden_tolerance_t){0.998, 2e-2});
+}
+
 int main(int count, char **arguments) {
     if (count != 2) return fprintf(stderr, "usage: %s DIRECTORY of all-MiniLM-L6-v2\n", arguments[0]), 1;
     model_directory = arguments[1];
@@ -105,6 +109,7 @@ int main(int count, char **arguments) {
         cmocka_unit_test(ids_are_equal),
         cmocka_unit_test(vectors_are_close_in_f32),
         cmocka_unit_test(vectors_are_close_in_bf16),
+        cmocka_unit_test(vectors_are_close_in_i8),
     };
     return cmocka_run_group_tests_name("minilm", tests, open_expectation, close_expectation);
 }

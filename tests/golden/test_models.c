@@ -22,13 +22,14 @@ enum {
     path_bytes_k = 1024,
 };
 
-/// In bf16 only gross errors can show: these models are random and amplify rounding more than trained ones.
+/// In bf16 and i8 only gross errors can show: these models are random and amplify rounding more than trained ones.
 static struct {
     uform_scalar_t precision;
     golden_tolerance_t tolerance;
 } const precisions[] = {
     {uform_scalar_f32_k, {0.999999, 2e-5}},
     {uform_scalar_bf16_k, {0.99, 0.5}},
+    {uform_scalar_i8_k, {0.95, 1.0}},
 };
 
 static size_t read_texts(uform_json_t const *root, uform_text_t *texts) {

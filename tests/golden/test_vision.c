@@ -26,13 +26,14 @@ enum {
     path_bytes_k = 1024,
 };
 
-/// In bf16 only gross errors can show: these models are random, narrow, and amplify rounding more than trained ones.
+/// In bf16 and i8 only gross errors can show: these models are random, narrow, and amplify rounding more than trained ones.
 static struct {
     uform_scalar_t precision;
     golden_tolerance_t raw, unit;
 } const precisions[] = {
     {uform_scalar_f32_k, {0.999999, 2e-5}, {0.999999, 1e-5}},
     {uform_scalar_bf16_k, {0.998, 0.2}, {0.998, 0.05}},
+    {uform_scalar_i8_k, {0.98, 0.5}, {0.98, 0.1}},
 };
 
 /// One directory's expectation, its items, and the numbers a call gives.

@@ -20,7 +20,7 @@ UFORM_INLINED void bytes_store(int32_t *memory, bytes_t x) {
     _mm512_storeu_si512(memory, (__m512i)x);
 }
 UFORM_INLINED bytes_t bytes_add(bytes_t a, bytes_t b) {
-    return a + b;
+    return (bytes_t)_mm512_add_epi32((__m512i)a, (__m512i)b);
 }
 UFORM_INLINED int32_t bytes_sum(bytes_t x) {
     return _mm512_reduce_add_epi32((__m512i)x);
@@ -83,7 +83,7 @@ UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
     return (bytes_t)_mm512_cvtepi8_epi16(_mm256_load_si256(memory));
 }
 UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *inputs) {
-    return sums + (bytes_t)_mm512_madd_epi16((__m512i)weights, _mm512_set1_epi32(*(int32_t const *)inputs));
+    return bytes_add(sums, (bytes_t)_mm512_madd_epi16((__m512i)weights, _mm512_set1_epi32(*(int32_t const *)inputs)));
 }
 UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[4]) {
     __m512i const order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);

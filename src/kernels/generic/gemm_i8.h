@@ -35,7 +35,8 @@ UFORM_INLINED void block_multiply_i8(size_t rows, block_t const *block) {
     bytes_t sums[vector_block_rows_k][2];
     UFORM_UNROLLED
     for (size_t row = 0; row < rows; ++row)
-        sums[row][0] = sums[row][1] = bytes_set(bytes_bias_k ? -bytes_bias_k * block->quantized[row].sum : 0);
+        // Unsigned, since the sum of a row that holds no numbers is any.
+        sums[row][0] = sums[row][1] = bytes_set((int32_t)(0u - bytes_bias_k * (uint32_t)block->quantized[row].sum));
     char const *weights = block->weights, *inputs = block->inputs, *prefetch = block->prefetch;
     size_t const prefetch_next = block->prefetch_next, prefetch_step = block->prefetch_step;
     for (size_t step = 0, steps = block->steps; step < steps; ++step) {
