@@ -22,7 +22,7 @@ import report
 import run
 
 HERE, ROOT = run.HERE, run.ROOT
-UFORMS = ["UForm bf16", "UForm f32"]
+UFORMS = run.UFORMS
 PEERS = ["OpenVINO bf16", "torch bf16", "OpenVINO f32", "ONNX Runtime f32", "torch f32"]
 MODELS = [{"name": "clip", "title": "CLIP ViT-B/32", "side": 224}, {"name": "siglip", "title": "SigLIP base, patches of 16", "side": 224}]
 

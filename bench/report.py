@@ -38,23 +38,33 @@ def order(scenario):
     return sorted(scenario["engines"], key=lambda name: -scenario["engines"][name]["tokens_per_second"])
 
 
+def rivals(engines):
+    """UForm's precisions that others were compared with."""
+    return sorted({uform for engine in engines.values() for uform in engine.get("uform_is_faster", {})})
+
+
+def faster_by(engine, uforms):
+    faster = engine.get("uform_is_faster", {})
+    return [f"{faster[uform]:.1f}x" if uform in faster else "" for uform in uforms]
+
+
+def faster_headers(uforms):
+    return [f"{uform} is faster by" for uform in uforms]
+
+
 def scenario_table(scenario):
-    rows = []
+    rows, uforms = [], rivals(scenario["engines"])
     for name in order(scenario):
         engine = scenario["engines"][name]
-        faster = engine.get("uform_is_faster", {})
         rows.append([
             f"**{name}**" if name.startswith("UForm") else name,
             number(engine["tokens_per_second"]),
             number(engine["texts_per_second"]),
             f"{engine['smallest_cosine']:.5f}" if "smallest_cosine" in engine else "",
             f"{engine['share_of_limit'] * 100:.0f} %" if "share_of_limit" in engine else "",
-            f"{faster['UForm bf16']:.1f}x" if "UForm bf16" in faster else "",
-            f"{faster['UForm f32']:.1f}x" if "UForm f32" in faster else "",
-        ])
-    header = ["engine", "tokens/s", "texts/s", "smallest cosine to torch f32", "share of the cores' limit", "UForm bf16 is faster by",
-              "UForm f32 is faster by"]
-    return table(header, rows)
+        ] + faster_by(engine, uforms))
+    header = ["engine", "tokens/s", "texts/s", "smallest cosine to torch f32", "share of the cores' limit"]
+    return table(header + faster_headers(uforms), rows)
 
 
 def scenario_parts(scenarios):
@@ -101,17 +111,16 @@ def pictures(measured):
              "share is of what one core can multiply at most."]
     for model in measured["models"]:
         engines, rows = model["engines"], []
+        uforms = rivals(engines)
         for name in sorted(engines, key=lambda name: -engines[name]["images_per_second"]):
             engine = engines[name]
-            faster, tower = engine.get("uform_is_faster", {}), engine.get("tower")
+            tower = engine.get("tower")
             rows.append([f"**{name}**" if name.startswith("UForm") else name, number(engine["images_per_second"]),
                          f"{engine['smallest_cosine']:.5f}" if "smallest_cosine" in engine else "",
-                         f"{number(tower['images_per_second'])} ({tower['share_of_limit'] * 100:.0f} %)" if tower else "",
-                         f"{faster['UForm bf16']:.1f}x" if "UForm bf16" in faster else "",
-                         f"{faster['UForm f32']:.1f}x" if "UForm f32" in faster else ""])
+                         f"{number(tower['images_per_second'])} ({tower['share_of_limit'] * 100:.0f} %)" if tower else ""]
+                        + faster_by(engine, uforms))
         parts += [f"### {model['title']}", f"{model['images']} pictures of 640x480, {model['bytes'] / model['images'] / 1000:.0f} kB each.",
-                  table(["engine", "images/s", "smallest cosine to torch f32", "tower alone, images/s", "UForm bf16 is faster by",
-                         "UForm f32 is faster by"], rows)]
+                  table(["engine", "images/s", "smallest cosine to torch f32", "tower alone, images/s"] + faster_headers(uforms), rows)]
     return parts + [f"Left out: {name} ({reason})." for name, reason in measured["skipped"].items()]
 
 
@@ -127,14 +136,15 @@ def markdown(results):
         f"Medians of {results['repeats']} rounds in which the engines took turns; the machine is shared, so figures of different days don't "
         "compare, and ratios say more than rates. Every engine gets texts and gives unit vectors: tokenizing, pooling and normalising "
         "count. Peers get batches of 32, longest texts first; UForm gets all texts in one call. Its bf16 rows and theirs keep weights and "
-        "activations in 16 bits; int8 rows are the engines' own dynamic quantization. `bench/run.py` says how ratios and limits are taken.",
+        "activations in 16 bits; UForm's i8 multiplies integers of 8 bits, and int8 rows are the engines' own dynamic quantization. "
+        "`bench/run.py` says how ratios and limits are taken.",
     ]
     parts += scenario_parts(results["scenarios"])
     limits = next(({name: engine["limit_flops"] for name, engine in scenario["engines"].items() if "limit_flops" in engine}
                    for scenario in results["scenarios"]), {})
     if limits:
         parts.append("One core's limit in the first scenario: " + ", ".join(
-            f"{flops / 1e9:,.0f} GFLOP/s in {name.split()[1]}" for name, flops in limits.items()) + ".")
+            f"{flops / 1e9:,.0f} G{'OP' if name.endswith('i8') else 'FLOP'}/s in {name.split()[1]}" for name, flops in limits.items()) + ".")
     if results["engines"]:
         parts += ["## Loading and memory",
                   "From the beginning of loading to the first vector, files in the page cache. UForm: the median of five fresh processes. "

@@ -30,7 +30,7 @@ import report
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
-UFORMS = ["UForm bf16", "UForm f32"]
+UFORMS = ["UForm bf16", "UForm f32", "UForm i8"]
 PEERS = ["torch bf16", "OpenVINO bf16", "ONNX Runtime int8", "CTranslate2 int8", "torch f32", "OpenVINO f32", "ONNX Runtime f32",
          "CTranslate2 f32", "sentence-transformers f32"]
 REFERENCE = "torch f32"

@@ -2,7 +2,7 @@
  *  UForm's side of the benchmark: a process that stays loaded and does one measurement for each line it is given, so
  * that engines can take turns on a machine whose speed changes from minute to minute.
  *
- *      uform_throughput MODEL f32|bf16 THREADS
+ *      uform_throughput MODEL f32|bf16|i8 THREADS
  *
  *  It says {"ready": ...} once the first vector is there, then answers every command with one line of JSON:
  *
@@ -193,7 +193,7 @@ static void load(state_t *state, char const *directory, char const *precision, s
 
 int main(int argument_count, char **arguments) {
     if (argument_count != 4) {
-        fprintf(stderr, "usage: uform_throughput MODEL f32|bf16 THREADS, then commands on standard input\n");
+        fprintf(stderr, "usage: uform_throughput MODEL f32|bf16|i8 THREADS, then commands on standard input\n");
         return 2;
     }
     setvbuf(stdout, NULL, _IOLBF, 0);
