@@ -52,8 +52,8 @@ impl Drop for Loaded {
 /// Mirrors `uform_model_options_t`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ModelOptions {
-    /// What weights are packed in, [`Scalar::F32`] or [`Scalar::Bf16`]; `None` takes bf16 where the class multiplies it
-    /// natively, else f32.
+    /// What weights are packed in, [`Scalar::F32`], [`Scalar::Bf16`] or [`Scalar::I8`]; `None` takes bf16 where the class
+    /// multiplies it natively, else f32.
     pub precision: Option<Scalar>,
     /// Whose pack format the weights take; `None` derives the CPU's own.
     pub cpu_class: Option<CPUClass>,
