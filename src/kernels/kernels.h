@@ -168,6 +168,7 @@ typedef struct uform_attention_t {
  *      outputs = y rounded to the group's scalar;  residual = y + next_bias
  *
  *  With `keep`, as models that normalise before each block want it, the residual stays what it was: residual = x + next_bias.
+ *  With `root_mean_square` the mean is taken for zero, and the variance so is the mean of squares.
  */
 typedef struct uform_normalize_call_t {
     uform_panels_t residual; ///< [rows, width] f32, read and written
@@ -177,7 +178,22 @@ typedef struct uform_normalize_call_t {
     float const *gain, *shift; ///< [width] padded with zeros, aligned to 64 bytes
     float const *next_bias;    ///< likewise; NULL for none
     bool keep;                 ///< the residual is not replaced by what was normalised
+    bool root_mean_square;
 } uform_normalize_call_t;
+
+/**
+ *  Normalisation of every head of rows of queries or keys by its root mean square, in place:
+ *
+ *      y = gain * x / sqrt(mean(x^2) + epsilon)        over the real numbers of the head; its padding stays zeros
+ */
+typedef struct uform_normalize_heads_call_t {
+    uform_panels_t panels; ///< [rows, heads * head_width] of the group's scalar, read and written
+    size_t rows;
+    size_t heads, head_width; ///< the padded width
+    size_t width;             ///< of them, numbers that are real
+    float epsilon;
+    float const *gain; ///< [head_width], aligned to 64 bytes, zeros where the padding is
+} uform_normalize_heads_call_t;
 
 /**
  *  The sum of three embedding rows: residual[row] = words[ids[row]] + types[type_ids[row]] + positions[position_ids[row]].
@@ -222,6 +238,7 @@ typedef struct uform_rows_t {
     void (*lookup)(uform_lookup_call_t const *call);
     void (*gate)(uform_gate_call_t const *call);
     void (*rotate)(uform_rotate_call_t const *call);
+    void (*normalize_heads)(uform_normalize_heads_call_t const *call);
 } uform_rows_t;
 
 /**

@@ -211,7 +211,7 @@ static void bench_normalize(uform_rows_t const *rows, uform_gemm_t const *gemm, 
     for (size_t i = 0; i < width; ++i) vector_of(&ones)[i] = 1.0f;
     float const *const vector = vector_of(&ones);
     normalize_bench_t bench = {
-        rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector, keep}};
+        rows, {residual.panels, outputs.panels, count, width, 1e-12f, vector, vector, vector, keep, false}};
     report(keep ? "normalize 512 x 384, keeping (8 op. a number)" : "normalize 512 x 384 (8 operations a number)",
         (timed_t){normalize_once, &bench}, gemm);
     matrix_free(&residual);

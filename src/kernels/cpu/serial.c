@@ -314,7 +314,7 @@ static size_t padded(size_t width) {
 static void normalize_row(precision_t precision, uform_normalize_call_t const *call, size_t row) {
     // Sums over whole rows lose digits that a reference should have.
     double sum = 0.0, squares = 0.0;
-    for (size_t i = 0; i < call->width; ++i) sum += (double)*at_f32(&call->residual, row, i);
+    for (size_t i = 0; i < call->width && !call->root_mean_square; ++i) sum += (double)*at_f32(&call->residual, row, i);
     float const mean = (float)(sum / (double)call->width);
     for (size_t i = 0; i < call->width; ++i) {
         double const difference = (double)(*at_f32(&call->residual, row, i) - mean);
@@ -336,6 +336,30 @@ static void normalize_f32(uform_normalize_call_t const *call) {
 
 static void normalize_bf16(uform_normalize_call_t const *call) {
     for (size_t row = 0; row < call->rows; ++row) normalize_row(precision_bf16_k, call, row);
+}
+
+static void normalize_heads(precision_t precision, uform_normalize_heads_call_t const *call) {
+    for (size_t row = 0; row < call->rows; ++row)
+        for (size_t first = 0; first < call->heads * call->head_width; first += call->head_width) {
+            double squares = 0.0;
+            for (size_t i = first; i < first + call->head_width; ++i) {
+                double const x = (double)get(precision, &call->panels, row, i);
+                squares += x * x;
+            }
+            float const factor = (float)(1.0 / sqrt(squares / (double)call->width + (double)call->epsilon));
+            for (size_t i = 0; i < call->head_width; ++i) {
+                float const x = get(precision, &call->panels, row, first + i);
+                set(precision, &call->panels, row, first + i, call->gain[i] * (x * factor));
+            }
+        }
+}
+
+static void normalize_heads_f32(uform_normalize_heads_call_t const *call) {
+    normalize_heads(precision_f32_k, call);
+}
+
+static void normalize_heads_bf16(uform_normalize_heads_call_t const *call) {
+    normalize_heads(precision_bf16_k, call);
 }
 
 static float table_at(precision_t precision, void const *table, size_t index) {
@@ -430,10 +454,16 @@ static uform_gemm_t const gemm_i8 = {
 
 static uform_attention_t const attention_f32 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_f32};
 static uform_attention_t const attention_bf16 = {.scratch_bytes = attention_scratch_bytes, .attend = attend_bf16};
-static uform_rows_t const rows_f32 = {
-    .normalize = normalize_f32, .lookup = lookup_f32, .gate = gate_f32, .rotate = rotate_f32};
-static uform_rows_t const rows_bf16 = {
-    .normalize = normalize_bf16, .lookup = lookup_bf16, .gate = gate_bf16, .rotate = rotate_bf16};
+static uform_rows_t const rows_f32 = {.normalize = normalize_f32,
+    .lookup = lookup_f32,
+    .gate = gate_f32,
+    .rotate = rotate_f32,
+    .normalize_heads = normalize_heads_f32};
+static uform_rows_t const rows_bf16 = {.normalize = normalize_bf16,
+    .lookup = lookup_bf16,
+    .gate = gate_bf16,
+    .rotate = rotate_bf16,
+    .normalize_heads = normalize_heads_bf16};
 static uform_resample_t const resample = {.along = resample_along_plain,
     .across = resample_across_plain,
     .along_f32 = resample_along_f32_plain,

@@ -122,7 +122,7 @@ UFORM_INLINED void rows_normalize_few(uform_normalize_call_t const *call, size_t
     float const width = (float)call->width;
     UFORM_UNROLLED
     for (size_t r = 0; r < count; ++r) walk.sums[r] = walk.squares[r] = vector_zero();
-    rows_pass(&walk, count, bf16, rows_pass_sums);
+    if (!call->root_mean_square) rows_pass(&walk, count, bf16, rows_pass_sums);
     UFORM_UNROLLED
     for (size_t r = 0; r < count; ++r) walk.means[r] = vector_set(vector_sum(walk.sums[r]) / width);
     rows_pass(&walk, count, bf16, rows_pass_squares);
@@ -196,6 +196,36 @@ UFORM_INLINED void rows_gate(uform_gate_call_t const *call, bool bf16) {
             for (size_t v = 0; v < count; ++v) a[v] = vector_multiply(a[v], b[v]);
             rows_line_store(inner, a, bf16);
         }
+    }
+}
+
+/// Normalises one row's head, whose panels are `stride` bytes apart.
+UFORM_INLINED void rows_normalize_head(uform_normalize_heads_call_t const *call, char *lines, bool bf16) {
+    size_t const count = bf16 ? rows_line_vectors_k : rows_line_vectors_k / 2, lane = count * vector_lanes_k;
+    size_t const stride = call->panels.stride_bytes;
+    vector_t x[rows_line_vectors_k], squares = vector_zero();
+    for (size_t i = 0; i < call->head_width / lane; ++i) {
+        rows_line_load(lines + i * stride, x, bf16);
+        UFORM_UNROLLED
+        for (size_t v = 0; v < count; ++v) squares = vector_fma(x[v], x[v], squares);
+    }
+    vector_t const factor = vector_set(1.0f / sqrtf(vector_sum(squares) / (float)call->width + call->epsilon));
+    for (size_t i = 0; i < call->head_width / lane; ++i) {
+        rows_line_load(lines + i * stride, x, bf16);
+        UFORM_UNROLLED
+        for (size_t v = 0; v < count; ++v) {
+            vector_t const gain = vector_load(call->gain + i * lane + v * vector_lanes_k);
+            x[v] = vector_multiply(vector_multiply(x[v], factor), gain);
+        }
+        rows_line_store(lines + i * stride, x, bf16);
+    }
+}
+
+UFORM_INLINED void rows_normalize_heads(uform_normalize_heads_call_t const *call, bool bf16) {
+    size_t const head_panels = call->head_width / (bf16 ? 2 * vector_line_k : vector_line_k);
+    for (size_t head = 0; head < call->heads; ++head) {
+        char *const lines = (char *)call->panels.data + head * head_panels * call->panels.stride_bytes;
+        for (size_t row = 0; row < call->rows; ++row) rows_normalize_head(call, lines + row * 64, bf16);
     }
 }
 

@@ -19,11 +19,16 @@ static void rows_rotate_f32(uform_rotate_call_t const *call) {
     rows_rotate(call, false);
 }
 
+static void rows_normalize_heads_f32(uform_normalize_heads_call_t const *call) {
+    rows_normalize_heads(call, false);
+}
+
 static uform_rows_t const rows_f32 = {
     .normalize = rows_normalize_f32,
     .lookup = rows_lookup_f32,
     .gate = rows_gate_f32,
     .rotate = rows_rotate_f32,
+    .normalize_heads = rows_normalize_heads_f32,
 };
 
 #endif
