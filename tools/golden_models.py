@@ -19,7 +19,7 @@ import torch
 import transformers
 from safetensors.torch import save_file
 from sentence_transformers import SentenceTransformer
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden"
 MODELS, EXPECTED = GOLDEN / "models", GOLDEN / "expected"
@@ -516,6 +516,25 @@ def make_mpnet_tokenizer():
     return tokenizer
 
 
+QWEN_SPLIT = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+
+
+def make_qwen_tokenizer():
+    """Byte-level BPE with Qwen's split, and an end of text behind every text, as in models for embeddings."""
+    end = "<|endoftext|>"
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.normalizer = normalizers.NFC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.Split(Regex(QWEN_SPLIT), "isolated"), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(CORPUS, trainers.BpeTrainer(
+        vocab_size=340, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False))
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in (end, "<|im_start|>", "<|im_end|>")])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {end}", pair=f"$A $B {end}", special_tokens=[(end, tokenizer.token_to_id(end))])
+    return tokenizer
+
+
 def random_weights(model, seed=11):
     """Weights large enough for every part to show: norms near one, tables and biases wide."""
     generator = torch.Generator().manual_seed(seed)
@@ -624,6 +643,39 @@ def make_families():
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 
+def make_generative():
+    """Encoders that once were to generate: Qwen's."""
+    sizes = {"hidden_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 72, "max_position_embeddings": 64}
+    tokenizer = make_qwen_tokenizer()
+    rows = [  # name, configuration, prefix of its tensors, pooling
+        ("qwen3", transformers.Qwen3Config(**sizes, num_key_value_heads=2, head_dim=18), "", "lasttoken"),
+        ("qwen3_biases", transformers.Qwen3Config(
+            **sizes, num_key_value_heads=1, head_dim=64, attention_bias=True, rms_norm_eps=1e-2,
+            rope_parameters={"rope_type": "default", "rope_theta": 100.0}), "model.", "mean"),
+        ("qwen3_both_ways", transformers.Qwen3Config(**sizes, num_key_value_heads=4, head_dim=10, is_causal=False), "", "lasttoken"),
+        ("qwen2", transformers.Qwen2Config(**sizes, num_key_value_heads=2), "", "lasttoken"),
+        ("qwen2_old_config", transformers.Qwen2Config(**sizes, num_key_value_heads=4), "model.", "mean"),
+    ]
+    for name, config, prefix, pooling in rows:
+        config.vocab_size = tokenizer.get_vocab_size() + 5
+        model = transformers.AutoModel.from_config(config)
+        variant = Variant(name)
+        config.architectures = [type(model).__name__]
+        config.save_pretrained(variant.path)
+        if name == "qwen2_old_config":  # as the files on the hub spell it
+            values = json.loads((variant.path / "config.json").read_text())
+            values = {key: value for key, value in values.items() if key not in ("layer_types", "rope_parameters")}
+            write_json(variant.path / "config.json", values | {"rope_theta": 300.0, "rope_scaling": None, "use_sliding_window": False})
+        tokenizer.save(str(variant.path / "tokenizer.json"))
+        write_json(variant.path / "tokenizer_config.json", {
+            "tokenizer_class": "Qwen2Tokenizer", "model_max_length": 48, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
+            "padding_side": "left"})
+        save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
+        variant.sentence_transformers(prompts={"query": "Instruct: find\nQuery:"}, default_prompt_name=None)
+        variant.calls = [{}, {"prompt_name": "query", "normalize": True}]
+        yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
+
+
 def make_spaces():
     """tokenizer_config.json on the space before a text, otherwise than tokenizer.json."""
     for base, space in (("roberta", True), ("xlm_roberta", False)):
@@ -639,7 +691,7 @@ def main():
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
               make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families,
-              make_spaces]
+              make_generative, make_spaces]
     for maker in makers:
         for variant in maker():
             expect(variant)

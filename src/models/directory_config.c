@@ -163,15 +163,21 @@ static void derive_sizes(uform_architecture_sizes_t *sizes) {
     if (sizes->gated) sizes->feed_forward_width = (sizes->feed_forward_width * 2 / 3 + 7) / 8 * 8;
 }
 
-static uform_status_t check_heads(section_t section, uform_architecture_sizes_t const *sizes) {
-    if (sizes->width % sizes->heads)
+static uform_status_t derive_heads(section_t section, uform_architecture_sizes_t *sizes) {
+    if (!sizes->head_width && sizes->width % sizes->heads)
         return uform_fail_(uform_status_malformed_k,
             "%s: hidden_size: expected a multiple of the %zu num_attention_heads, found %zu", section.where,
             sizes->heads, sizes->width);
-    if (sizes->width / sizes->heads > head_width_limit_k)
+    if (!sizes->head_width) sizes->head_width = sizes->width / sizes->heads;
+    if (!sizes->key_value_heads) sizes->key_value_heads = sizes->heads;
+    if (sizes->head_width > head_width_limit_k)
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of at most %d numbers, found %zu", section.where,
-            head_width_limit_k, sizes->width / sizes->heads);
+            head_width_limit_k, sizes->head_width);
+    if (sizes->heads % sizes->key_value_heads)
+        return uform_fail_(uform_status_malformed_k,
+            "%s: num_key_value_heads: expected a divisor of the %zu num_attention_heads, found %zu", section.where,
+            sizes->heads, sizes->key_value_heads);
     return uform_status_ok_k;
 }
 
@@ -192,10 +198,10 @@ static uform_status_t check_image(
     if (resampled && sizes->image_height / sizes->patch != sizes->image_width / sizes->patch)
         return uform_fail_(uform_status_unsupported_k, "%s: image_size: expected a square, found %zu x %zu",
             section.where, sizes->image_height, sizes->image_width);
-    if (architecture->positions_kind == uform_positions_rotary_k && sizes->width / sizes->heads % 4)
+    if (architecture->positions_kind == uform_positions_rotary_k && sizes->head_width % 4)
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of a multiple of 4 numbers, found %zu", section.where,
-            sizes->width / sizes->heads);
+            sizes->head_width);
     return uform_status_ok_k;
 }
 
@@ -278,7 +284,7 @@ static uform_status_t read_layer_types(section_t section, uform_architecture_siz
 
 /// Whether heads can be rotated, and by tables that memory should be taken for: no tensor bounds them.
 static uform_status_t check_rotations(section_t section, uform_architecture_sizes_t const *sizes) {
-    size_t const head = sizes->width / sizes->heads, limit = rotations_limit_k / head;
+    size_t const head = sizes->head_width, limit = rotations_limit_k / head;
     if (head % 2)
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of an even width, found %zu", section.where, head);
@@ -289,15 +295,34 @@ static uform_status_t check_rotations(section_t section, uform_architecture_size
     return uform_status_ok_k;
 }
 
+/// Of families whose layers may see windows, but in no model that is read.
+static uform_status_t refuse_windows(section_t section, uform_architecture_sizes_t *sizes) {
+    uform_status_t status = uform_config_require_off_(section.object, section.where, "use_sliding_window");
+    if (status == uform_status_ok_k) status = read_layer_types(section, sizes);
+    if (status != uform_status_ok_k || sizes->global_every <= 1) return status;
+    return uform_fail_(uform_status_unsupported_k,
+        "%s: layer_types: expected \"full_attention\" for all layers, found others", section.where);
+}
+
 /// How tokens are rotated, and which layers do what.
 static uform_status_t read_rotations(section_t section, bool has_windows, uform_architecture_sizes_t *sizes) {
     uform_status_t status = uform_config_require_off_(section.object, section.where, "rope_scaling");
     if (status == uform_status_ok_k) status = check_rotations(section, sizes);
+    if (status == uform_status_ok_k && !has_windows) status = refuse_windows(section, sizes);
     if (status != uform_status_ok_k || !has_windows)
         return status ? status : read_rope(section, NULL, &sizes->rotary_base);
     status = read_rope(section, "full_attention", &sizes->rotary_base);
     if (status == uform_status_ok_k) status = read_rope(section, "sliding_attention", &sizes->local_rotary_base);
     return status == uform_status_ok_k ? read_layer_types(section, sizes) : status;
+}
+
+/// Whether tokens see those behind them, which what ends a text at its end token counts on not to be.
+static uform_status_t read_causal(
+    section_t section, uform_architecture_t const *architecture, uform_architecture_sizes_t *sizes) {
+    uform_config_row_t const row = {"is_causal", uform_config_flag_k, 0, true, 0, 1};
+    uform_status_t const status = read_flag(section, &row, &sizes->causal);
+    if (status != uform_status_ok_k || sizes->causal || architecture->summary != uform_summary_end_k) return status;
+    return uform_fail_(uform_status_unsupported_k, "%s: is_causal: expected true, found false", section.where);
 }
 
 static uform_status_t read_pooling_key(section_t section, char const *key, uform_tower_t *tower) {
@@ -311,7 +336,7 @@ static uform_status_t read_pooling_key(section_t section, char const *key, uform
 
 static uform_status_t read_tower(section_t section, uform_architecture_t const *architecture, uform_tower_t *tower) {
     static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config", "is_causal"};
-    size_t const off_count = sizeof(off) / sizeof(off[0]) - (architecture->causal ? 1 : 0); // what it is anyway
+    size_t const off_count = sizeof(off) / sizeof(off[0]) - (architecture->causal ? 1 : 0); // which is read below
     uform_architecture_sizes_t *sizes = &tower->sizes;
     tower->architecture = architecture;
     *sizes = (uform_architecture_sizes_t){.query_bias = true,
@@ -320,14 +345,16 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
         .output_bias = true,
         .feed_forward_bias = true,
         .patch_bias = true,
-        .norm_bias = true};
+        .norm_bias = true,
+        .causal = architecture->causal};
     uform_status_t status = uform_status_ok_k;
     for (size_t i = 0; i < off_count && status == uform_status_ok_k; ++i)
         status = uform_config_require_off_(section.object, section.where, off[i]);
     if (status == uform_status_ok_k)
         status = uform_config_require_string_(section.object, section.where, "position_embedding_type", "absolute");
     if (status == uform_status_ok_k) status = read_rows(section, architecture->config, sizes);
-    if (status == uform_status_ok_k) status = check_heads(section, sizes);
+    if (status == uform_status_ok_k) status = derive_heads(section, sizes);
+    if (status == uform_status_ok_k && architecture->causal) status = read_causal(section, architecture, sizes);
     derive_sizes(sizes);
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)

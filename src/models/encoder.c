@@ -49,6 +49,7 @@ static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float 
         .shift = norm->shift,
         .next_bias = next_bias,
         .keep = keep,
+        .root_mean_square = pass->encoder->architecture->root_mean_square,
     };
     if (call.rows) pass->kernels->normalize(&call);
     uform_pass_meet_(pass);
@@ -118,22 +119,24 @@ static void attend_text(uform_pass_t const *pass, uform_attention_call_t const *
 // Attention of every text over its own tokens; of the row that counts only, if `pooled`. Members share the heads of all texts.
 static void attend_texts(uform_pass_t const *pass, bool pooled) {
     size_t const heads = pass->encoder->sizes.heads, head_panels = pass->encoder->head_width / pass->lane;
+    size_t const shared = pass->encoder->sizes.key_value_heads, each = heads / shared;
     uform_share_t const share = uform_share_of_(pass->member, 0, pass->batch->text_count * heads, 1);
     uform_attention_call_t call = {
         .head_width = pass->encoder->head_width,
         .scale = pass->encoder->attention_scale,
         .scratch = pass->member->scratch,
-        .causal = pass->encoder->architecture->causal,
+        .causal = pass->encoder->sizes.causal,
         .query_count = pooled ? 1 : 0,
         .bias_stride = pass->bias_stride,
     };
     for (size_t next = share.begin, end; next < share.end; next = end) {
         size_t const text = next / heads, first = next % heads;
         end = share.end < (text + 1) * heads ? share.end : (text + 1) * heads;
+        if (each > 1) end = next + 1;
         call.heads = end - next;
         call.queries = uform_panels_from_(pass->projections, first * head_panels);
-        call.keys = uform_panels_from_(call.queries, heads * head_panels);
-        call.values = uform_panels_from_(call.keys, heads * head_panels);
+        call.keys = uform_panels_from_(pass->projections, (heads + first / each) * head_panels);
+        call.values = uform_panels_from_(call.keys, shared * head_panels);
         call.outputs = uform_panels_from_(pass->attended, first * head_panels);
         call.row_begin = pass->batch->text_begins[text];
         call.length = pass->batch->text_begins[text + 1] - call.row_begin;
@@ -141,6 +144,24 @@ static void attend_texts(uform_pass_t const *pass, bool pooled) {
         if (pooled) call.query_begin = pooled_row(pass, text) - call.row_begin;
         if (call.length) attend_text(pass, &call);
     }
+    uform_pass_meet_(pass);
+}
+
+// Normalises the heads of queries or keys, if they are to be.
+static void normalize_heads(uform_pass_t const *pass, uform_panels_t panels, size_t heads, float const *gain) {
+    uform_encoder_t const *encoder = pass->encoder;
+    uform_share_t const share = uform_share_of_(pass->member, 0, heads, 1);
+    if (!gain) return;
+    uform_normalize_heads_call_t const call = {
+        .panels = uform_panels_from_(panels, share.begin * encoder->head_width / pass->lane),
+        .rows = pass->rows,
+        .heads = share.end - share.begin,
+        .head_width = encoder->head_width,
+        .width = encoder->sizes.head_width,
+        .epsilon = encoder->sizes.norm_epsilon,
+        .gain = gain,
+    };
+    pass->kernels->normalize_heads(&call);
     uform_pass_meet_(pass);
 }
 
@@ -153,8 +174,12 @@ static void add_attended(uform_pass_t const *pass, uform_linear_t const *linear)
 
 static void attend(uform_pass_t const *pass, uform_layer_t const *layer) {
     uform_operand_t const hidden = uform_prepare_hidden_(pass);
+    size_t const heads = pass->encoder->sizes.heads, shared = pass->encoder->sizes.key_value_heads;
+    uform_panels_t const keys = uform_panels_from_(pass->projections, heads * pass->encoder->head_width / pass->lane);
     uform_project_(pass, &layer->projections, &hidden, 0, layer->projections.columns, pass->projections);
-    if (uform_is_rotated_(pass->encoder->architecture)) rotate(pass, 0, 2 * pass->encoder->sizes.heads, false);
+    normalize_heads(pass, pass->projections, heads, layer->query_gain);
+    normalize_heads(pass, keys, shared, layer->key_gain);
+    if (uform_is_rotated_(pass->encoder->architecture)) rotate(pass, 0, heads + shared, false);
     attend_texts(pass, false);
     add_attended(pass, &layer->attention_output);
 }
@@ -182,18 +207,21 @@ static void place_queries(uform_pass_t const *pass, uform_panels_t queries, size
 // a text.
 static void attend_pooled(uform_pass_t *pass, uform_layer_t const *layer) {
     uform_encoder_t const *encoder = pass->encoder;
-    size_t const heads = encoder->sizes.heads, queries = heads * encoder->head_width, panels = queries / pass->lane;
+    size_t const heads = encoder->sizes.heads, shared = encoder->sizes.key_value_heads;
+    size_t const queries = heads * encoder->head_width, panels = queries / pass->lane;
     uform_operand_t hidden = uform_prepare_hidden_(pass);
     uform_project_(pass, &layer->projections, &hidden, queries, layer->projections.columns, pass->projections);
+    normalize_heads(pass, uform_panels_from_(pass->projections, panels), shared, layer->key_gain);
     gather_rows(pass, pass->hidden, encoder->width / pass->lane);
     gather_rows(pass, pass->residual, encoder->width / 16);
     pass->rows = pass->batch->text_count;
     hidden = uform_prepare_hidden_(pass);
     uform_project_(pass, &layer->projections, &hidden, 0, queries, pass->attended);
+    normalize_heads(pass, pass->attended, heads, layer->query_gain);
     place_queries(pass, pass->attended, panels);
     if (uform_is_rotated_(encoder->architecture)) {
         rotate(pass, 0, heads, true);
-        rotate(pass, heads, 2 * heads, false);
+        rotate(pass, heads, heads + shared, false);
     }
     attend_texts(pass, true);
     gather_rows(pass, pass->attended, panels);

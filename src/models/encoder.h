@@ -25,7 +25,8 @@ typedef struct uform_feed_forward_t {
 } uform_feed_forward_t;
 
 typedef struct uform_layer_t {
-    uform_linear_t projections; ///< queries, keys and values side by side, every head padded to `head_width`
+    uform_linear_t projections;   ///< queries, keys and values side by side, every head padded to `head_width`
+    float *query_gain, *key_gain; ///< [head_width] of norms of their heads, NULL for none
     uform_linear_t attention_output;
     uform_norm_t attention_norm;
     uform_feed_forward_t feed_forward;
@@ -110,6 +111,11 @@ typedef struct uform_batch_t {
 uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tower_t const *tower,
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder);
 void uform_encoder_free_(uform_encoder_t *encoder);
+
+/// Columns of queries, keys and values, padded.
+static inline size_t uform_projection_columns_(uform_encoder_t const *encoder) {
+    return (encoder->sizes.heads + 2 * encoder->sizes.key_value_heads) * encoder->head_width;
+}
 
 /// Whether queries and keys are rotated.
 static inline bool uform_is_rotated_(uform_architecture_t const *architecture) {

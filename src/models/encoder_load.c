@@ -11,14 +11,15 @@
 #include "models/encoder_positions.h"
 
 uform_grouping_t uform_loader_heads_(uform_encoder_t const *encoder) {
-    return (uform_grouping_t){encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads, encoder->head_width};
+    return (uform_grouping_t){encoder->sizes.heads, encoder->sizes.head_width, encoder->head_width};
 }
 
-// Where pairs are rotated, each half of a head is padded by itself, so that both of a pair are at the same place of it.
-static uform_grouping_t pair_grouping(uform_encoder_t const *encoder) {
-    if (!uform_is_rotated_(encoder->architecture)) return uform_loader_heads_(encoder);
-    return (uform_grouping_t){
-        2 * encoder->sizes.heads, encoder->sizes.width / encoder->sizes.heads / 2, encoder->head_width / 2};
+// Where pairs are rotated, each half of a head of queries or keys is padded by itself, so that both of a pair are at the same
+// place of it.
+static uform_grouping_t pair_grouping(uform_encoder_t const *encoder, size_t heads) {
+    uform_grouping_t const whole = {heads, encoder->sizes.head_width, encoder->head_width};
+    if (!uform_is_rotated_(encoder->architecture)) return whole;
+    return (uform_grouping_t){2 * whole.count, whole.real / 2, whole.padded / 2};
 }
 
 uform_status_t uform_loader_tensor_(
@@ -88,18 +89,20 @@ static bool is_fused(uform_loader_t const *loader, char const *stack, char const
 static uform_status_t load_projections(uform_loader_t *loader, uform_linear_t *linear) {
     uform_encoder_t const *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
-    uform_grouping_t const pairs = pair_grouping(encoder), heads = uform_loader_heads_(encoder);
+    size_t const shared = encoder->sizes.key_value_heads;
+    uform_grouping_t const groupings[3] = {pair_grouping(encoder, encoder->sizes.heads), pair_grouping(encoder, shared),
+        {shared, encoder->sizes.head_width, encoder->head_width}};
     bool const no_bias[3] = {!encoder->sizes.query_bias, !encoder->sizes.key_bias, !encoder->sizes.value_bias};
     char const *const stems[3] = {architecture->query, architecture->key, architecture->value};
-    size_t const columns = heads.count * heads.padded;
     char const *const all = architecture->query_key_value;
     bool const fused = is_fused(loader, all, architecture->query);
-    uform_status_t status = uform_packer_reserve_(&loader->packer, 3 * columns, encoder->width, linear);
-    for (size_t i = 0; i < 3 && !status; ++i) {
+    uform_status_t status =
+        uform_packer_reserve_(&loader->packer, uform_projection_columns_(encoder), encoder->width, linear);
+    for (size_t i = 0, column = 0; i < 3 && !status; ++i) {
         uform_part_t const part =
             fused ? (uform_part_t){all, no_bias[i], i, 3} : (uform_part_t){stems[i], no_bias[i], 0, 0};
-        status = uform_loader_fill_(
-            loader, part, i < 2 ? pairs : heads, uform_ungrouped_(encoder->sizes.width), i * columns, linear);
+        status = uform_loader_fill_(loader, part, groupings[i], uform_ungrouped_(encoder->sizes.width), column, linear);
+        column += groupings[i].count * groupings[i].padded;
     }
     return status;
 }
@@ -144,6 +147,21 @@ static uform_status_t load_feed_forward(uform_loader_t *loader, uform_feed_forwa
     return status;
 }
 
+// The gain of a norm of heads, padded as they are.
+static uform_status_t load_head_gain(uform_loader_t *loader, char const *stem, float **gain) {
+    uform_encoder_t const *encoder = loader->encoder;
+    uform_grouping_t const parts = pair_grouping(encoder, 1);
+    uform_tensor_t tensor;
+    uform_status_t status = uform_loader_tensor_(loader, stem, "weight", encoder->sizes.head_width, 0, &tensor);
+    if (!status) status = uform_tensor_read_(&tensor, 0, 1, loader->packer.row, encoder->sizes.head_width);
+    if (!status) status = uform_loader_floats_(loader, encoder->head_width, gain);
+    if (status) return status;
+    memset(*gain, 0, encoder->head_width * sizeof(float));
+    for (size_t part = 0; part < parts.count; ++part)
+        memcpy(*gain + part * parts.padded, loader->packer.row + part * parts.real, parts.real * sizeof(float));
+    return status;
+}
+
 static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
     uform_encoder_t const *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
@@ -152,6 +170,9 @@ static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
     if (!status)
         status = load_scaled(loader, architecture->attention_scale, output, uform_ungrouped_(encoder->sizes.width),
             uform_loader_heads_(encoder), &layer->attention_output);
+    if (!status && architecture->query_norm)
+        status = load_head_gain(loader, architecture->query_norm, &layer->query_gain);
+    if (!status && architecture->key_norm) status = load_head_gain(loader, architecture->key_norm, &layer->key_gain);
     if (!status && (loader->layer || !architecture->first_attention_unnormed))
         status = uform_loader_norm_(loader, architecture->attention_norm, &layer->attention_norm);
     if (!status) status = load_feed_forward(loader, &layer->feed_forward);
@@ -218,8 +239,7 @@ static uform_status_t make_rotations(uform_loader_t *loader, float base, uform_r
     uform_status_t status = uform_loader_floats_(loader, count * half, &rotations->cosines);
     if (!status) status = uform_loader_floats_(loader, count * half, &rotations->sines);
     if (!status)
-        uform_rotary_places_(
-            base, count, encoder->sizes.width / encoder->sizes.heads, half, rotations->cosines, rotations->sines);
+        uform_rotary_places_(base, count, encoder->sizes.head_width, half, rotations->cosines, rotations->sines);
     return status;
 }
 
@@ -271,7 +291,7 @@ static size_t larger(size_t a, size_t b) {
 uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tower_t const *tower,
     uform_scalar_t precision, uform_gemm_t const *gemm, uform_weights_memory_t *memory, uform_encoder_t *encoder) {
     uform_architecture_sizes_t const *sizes = &tower->sizes;
-    size_t const head = sizes->width / sizes->heads;
+    size_t const head = sizes->head_width;
     bool const rotated = uform_is_rotated_(tower->architecture);
     *encoder = (uform_encoder_t){
         .architecture = tower->architecture,

@@ -156,8 +156,8 @@ static uform_status_t prepare_usual(uform_loader_t *loader) {
     status = uform_loader_floats_(loader, tokens * half, &patches->cosines);
     if (!status) status = uform_loader_floats_(loader, tokens * half, &patches->sines);
     if (!status)
-        uform_rotary_angles_(encoder->sizes.rotary_base, patches->prefix_count, grid,
-            encoder->sizes.width / encoder->sizes.heads, half, patches->cosines, patches->sines);
+        uform_rotary_angles_(encoder->sizes.rotary_base, patches->prefix_count, grid, encoder->sizes.head_width, half,
+            patches->cosines, patches->sines);
     return status;
 }
 
@@ -208,7 +208,7 @@ uform_status_t uform_loader_patches_(uform_loader_t *loader) {
 static uform_status_t load_query(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
-    size_t const width = encoder->sizes.width, head = width / encoder->sizes.heads;
+    size_t const width = encoder->sizes.width, head = encoder->sizes.head_width;
     size_t const padded = encoder->sizes.heads * encoder->head_width;
     float *const probe = loader->packer.row, *const row = loader->packer.stripe;
     uform_tensor_t tensor, weight, bias;

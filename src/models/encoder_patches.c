@@ -109,6 +109,6 @@ void uform_prepare_angles_(uform_pass_t const *pass) {
         size_t const first = pass->batch->text_begins[image] * half;
         if (!uform_is_usual_(pass, image))
             uform_rotary_angles_(encoder->sizes.rotary_base, encoder->patches.prefix_count, pass->batch->grids[image],
-                encoder->sizes.width / encoder->sizes.heads, half, pass->cosines + first, pass->sines + first);
+                encoder->sizes.head_width, half, pass->cosines + first, pass->sines + first);
     }
 }

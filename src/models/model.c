@@ -200,7 +200,8 @@ void uform_model_free(uform_model_t model) {
 
 static double flops_of_layer(uform_architecture_sizes_t const *sizes) {
     double const width = (double)sizes->width, inner = (double)sizes->feed_forward_width;
-    return 2.0 * (4.0 * width * width + (sizes->gated ? 3.0 : 2.0) * width * inner);
+    double const heads = 2.0 * (double)((sizes->heads + sizes->key_value_heads) * sizes->head_width);
+    return 2.0 * (heads * width + (sizes->gated ? 3.0 : 2.0) * width * inner);
 }
 
 // What a pooling of one token spares the others: the last layer but for keys and values.
@@ -208,7 +209,8 @@ static double flops_spared(uform_tower_t const *tower) {
     uform_architecture_sizes_t const *sizes = &tower->sizes;
     bool const spares = sizes->layers && !sizes->attention_head &&
                         uform_pooled_rows_(tower->pooling, tower->pooling_count) != uform_pooled_rows_all_k;
-    return spares ? flops_of_layer(sizes) - 4.0 * (double)sizes->width * (double)sizes->width : 0;
+    double const kept = 4.0 * (double)(sizes->key_value_heads * sizes->head_width) * (double)sizes->width;
+    return spares ? flops_of_layer(sizes) - kept : 0;
 }
 
 // Of tokens that are not the one, which are nearly all.

@@ -3,7 +3,7 @@
  *
  *      residual     f32     [rows, width]                    the stream every layer adds to
  *      hidden       scalar  [rows, width]                    the same, normalised and rounded: what is multiplied
- *      projections  scalar  [rows, 3 * heads * head_width]   queries, keys, values; before the layers, patches' numbers
+ *      projections  scalar  [rows, all heads * head_width]   queries, keys, values; before the layers, patches' numbers
  *      attended     scalar  [rows, heads * head_width]
  *      inner        scalar  [rows, stretch]                  a stretch of the feed-forward layer
  *      gates        scalar  [rows, stretch]                  likewise, where there is a gate
@@ -37,7 +37,7 @@ static size_t lane_of(uform_encoder_t const *encoder) {
 
 size_t uform_patch_columns_(uform_encoder_t const *encoder) {
     size_t const step = encoder->gemm->depth_step;
-    return 3 * encoder->sizes.heads * encoder->head_width / step * step;
+    return uform_projection_columns_(encoder) / step * step;
 }
 
 size_t uform_stretch_columns_(uform_encoder_t const *encoder, size_t members) {
@@ -52,8 +52,9 @@ static uform_attention_t const *attention_of(uform_encoder_t const *encoder, ufo
 static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
     size_t const lane = lane_of(encoder), heads_width = encoder->sizes.heads * encoder->head_width;
     size_t const stretches = encoder->sizes.gated ? 2 : 1;
-    return encoder->width / 16 +
-           (encoder->width + 4 * heads_width + stretches * uform_stretch_columns_(encoder, members)) / lane;
+    return encoder->width / 16 + (encoder->width + uform_projection_columns_(encoder) + heads_width +
+                                     stretches * uform_stretch_columns_(encoder, members)) /
+                                     lane;
 }
 
 static size_t rotated_depth(size_t depth) {
@@ -144,7 +145,7 @@ uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t c
     free_memory += 2 * angle_bytes(encoder, batch->row_count);
     pass.residual = take_panels(&pass, &free_memory, encoder->width / 16);
     pass.hidden = take_panels(&pass, &free_memory, encoder->width / pass.lane);
-    pass.projections = take_panels(&pass, &free_memory, 3 * heads_width / pass.lane);
+    pass.projections = take_panels(&pass, &free_memory, uform_projection_columns_(encoder) / pass.lane);
     pass.attended = take_panels(&pass, &free_memory, heads_width / pass.lane);
     pass.inner = take_panels(&pass, &free_memory, stretch / pass.lane);
     if (encoder->sizes.gated) pass.gates = take_panels(&pass, &free_memory, stretch / pass.lane);

@@ -28,7 +28,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, qwen2, qwen3, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -347,6 +347,29 @@ static void families_are_checked(void **state) {
         {"model.safetensors", "layers.1.self_attn.k_proj.weight", "layers.1.self_attn.k_prod.weight", NOT_FOUND,
             "layers.1.self_attn.k_proj.weight: missing"},
     };
+    static change_t const qwen3[] = {
+        {"config.json", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 3", MALFORMED,
+            "num_key_value_heads: expected a divisor of the 4 num_attention_heads, found 3"},
+        {"config.json", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": null", MALFORMED,
+            "k_proj.weight: shape: expected [72, 40], found [36, 40]"},
+        {"config.json", "\"num_key_value_heads\": 2", "\"num_key_value_heads\": 1", MALFORMED,
+            "k_proj.weight: shape: expected [18, 40], found [36, 40]"},
+        {"config.json", "\"head_dim\": 18", "\"head_dim\": 9", UNSUPPORTED, "even width, found 9"},
+        {"config.json", "\"head_dim\": 18", "\"head_dim\": 4097", MALFORMED, "head_dim"},
+        {"config.json", "\"head_dim\": 18", "\"head_dim\": 4096", UNSUPPORTED, "heads of at most"},
+        {"config.json", "\"model_type\"", "\"is_causal\": 3, \"model_type\"", MALFORMED, "is_causal"},
+        {"config.json", "\"use_sliding_window\": false", "\"use_sliding_window\": true", UNSUPPORTED,
+            "use_sliding_window"},
+        {"config.json", "\"full_attention\",", "\"sliding_attention\",", UNSUPPORTED, "layer_types"},
+        {"config.json", "\"full_attention\"\n", "\"sliding_attention\"\n", UNSUPPORTED,
+            "layer_types: expected \"full_attention\" for all layers"},
+        {"config.json", "\"rope_type\": \"default\"", "\"rope_type\": \"yarn\"", UNSUPPORTED, "rope_type"},
+        {"model.safetensors", "layers.1.self_attn.q_norm", "layers.1.self_attn.q_narm", NOT_FOUND,
+            "layers.1.self_attn.q_norm.weight: missing"},
+        {"model.safetensors", "layers.0.self_attn.k_norm.weight\":{\"dtype\":\"F32\",\"shape\":[18]",
+            "layers.0.self_attn.k_norm.weight\":{\"dtype\":\"F32\",\"shape\":[81]", MALFORMED, "k_norm.weight"},
+    };
+    changes_check(*state, "qwen3", qwen3, sizeof qwen3 / sizeof *qwen3);
     changes_check(*state, "nomic_bert", nomic, sizeof nomic / sizeof *nomic);
     changes_check(*state, "modernbert_biases", modernbert, sizeof modernbert / sizeof *modernbert);
     changes_check(*state, "roberta", roberta, sizeof roberta / sizeof *roberta);

@@ -40,6 +40,8 @@ static uform_family_t const families[] = {
     TEXT("mpnet", mpnet),
     TEXT("modernbert", modernbert),
     TEXT("nomic_bert", nomic_bert),
+    TEXT("qwen2", qwen2),
+    TEXT("qwen3", qwen3),
     DUAL("clip", clip_text, clip_image, clip_, NULL),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

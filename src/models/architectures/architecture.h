@@ -15,6 +15,9 @@
 /// What a config.json says of sizes and constants.
 typedef struct uform_architecture_sizes_t {
     size_t width, layers, heads;
+    size_t
+        key_value_heads; ///< that several heads of queries share; zero where each has its own, until the file is read
+    size_t head_width;   ///< zero for the width's share, until the file is read
     size_t feed_forward_width; ///< of the middle of the feed-forward layer
     size_t feed_forward_ratio; ///< where the file gives the middle as a multiple of the width; else zero
     float norm_epsilon;
@@ -23,6 +26,7 @@ typedef struct uform_architecture_sizes_t {
     bool norm_bias;      ///< norms have a shift
     bool gated;          ///< the feed-forward layer has a gate
     bool attention_head; ///< the vector comes from attention pooling
+    bool causal;         ///< a token sees those before it only
     // Texts.
     size_t vocabulary_count, position_count, type_count;
     size_t pad_token, end_token;
@@ -123,7 +127,8 @@ typedef struct uform_architecture_t {
     bool norm_first;                ///< norms stand before attention and feed-forward layer, not behind their sums
     bool first_attention_unnormed;  ///< the first layer has no norm before its attention
     bool has_windows;               ///< layers differ in what they see, see `global_every`
-    bool causal;                    ///< a token sees those before it only
+    bool causal;                    ///< a token sees those before it only, unless the file says otherwise
+    bool root_mean_square;          ///< norms don't subtract the mean
     bool has_old_tokenizer;         ///< its tokenizer may be vocab.json and merges.txt instead of tokenizer.json
     bool cut_bluntly;               ///< a text too long loses its end, special tokens and all
     bool channels_last;             ///< patches are flattened with the channel fastest
@@ -140,6 +145,7 @@ typedef struct uform_architecture_t {
     char const
         *query_key_value; ///< one layer that holds the rows of the next three, where they are not there by themselves
     char const *query, *key, *value, *attention_output, *attention_norm, *attention_scale;
+    char const *query_norm, *key_norm; ///< stems of norms of each head by its root mean square
     char const
         *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
     char const *feed_forward_up, *feed_forward_down, *feed_forward_norm, *feed_forward_scale;
@@ -172,10 +178,10 @@ typedef struct uform_family_t {
 } uform_family_t;
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
-    uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_nomic_bert_,
-    uform_architecture_clip_text_, uform_architecture_clip_image_, uform_architecture_siglip_text_,
-    uform_architecture_siglip_image_, uform_architecture_siglip2_image_, uform_architecture_vit_,
-    uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
+    uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_qwen2_, uform_architecture_qwen3_,
+    uform_architecture_nomic_bert_, uform_architecture_clip_text_, uform_architecture_clip_image_,
+    uform_architecture_siglip_text_, uform_architecture_siglip_image_, uform_architecture_siglip2_image_,
+    uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
     uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
