@@ -644,7 +644,7 @@ def make_families():
 
 
 def make_generative():
-    """Encoders that once were to generate: Qwen's."""
+    """Encoders that once were to generate: Qwen's and Gemma's."""
     sizes = {"hidden_size": 40, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 72, "max_position_embeddings": 64}
     tokenizer = make_qwen_tokenizer()
     rows = [  # name, configuration, prefix of its tensors, pooling
@@ -656,6 +656,14 @@ def make_generative():
         ("qwen2", transformers.Qwen2Config(**sizes, num_key_value_heads=2), "", "lasttoken"),
         ("qwen2_old_config", transformers.Qwen2Config(**sizes, num_key_value_heads=4), "model.", "mean"),
     ]
+    windows = sizes | {"num_hidden_layers": 5, "max_position_embeddings": 160, "num_key_value_heads": 2, "head_dim": 18, "sliding_window": 8}
+    some = ["sliding_attention", "full_attention"] * 2 + ["sliding_attention"]
+    rows += [
+        ("gemma3", transformers.Gemma3TextConfig(**windows, use_bidirectional_attention=True, layer_types=some), "", "mean"),
+        ("gemma3_causal", transformers.Gemma3TextConfig(
+            **windows, layer_types=some, attention_bias=True, query_pre_attn_scalar=30, hidden_activation="silu"), "model.", "lasttoken"),
+        ("gemma3_old_config", transformers.Gemma3TextConfig(**windows, use_bidirectional_attention=True), "", "mean"),
+    ]
     for name, config, prefix, pooling in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 5
         model = transformers.AutoModel.from_config(config)
@@ -666,9 +674,16 @@ def make_generative():
             values = json.loads((variant.path / "config.json").read_text())
             values = {key: value for key, value in values.items() if key not in ("layer_types", "rope_parameters")}
             write_json(variant.path / "config.json", values | {"rope_theta": 300.0, "rope_scaling": None, "use_sliding_window": False})
+        if name == "gemma3_old_config":
+            values = json.loads((variant.path / "config.json").read_text())
+            values = {key: value for key, value in values.items() if key not in ("layer_types", "rope_parameters")}
+            write_json(variant.path / "config.json", values | {
+                "rope_theta": 700.0, "rope_local_base_freq": 20.0, "rope_scaling": None, "sliding_window_pattern": 2})
+        if config.model_type == "gemma3_text":  # texts longer than windows and stretches
+            variant.texts = TEXTS + ["a fox, " * 30, "the model of people " * 14]
         tokenizer.save(str(variant.path / "tokenizer.json"))
         write_json(variant.path / "tokenizer_config.json", {
-            "tokenizer_class": "Qwen2Tokenizer", "model_max_length": 48, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
+            "tokenizer_class": "Qwen2Tokenizer", "model_max_length": 150 if config.model_type == "gemma3_text" else 48, "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
             "padding_side": "left"})
         save_file({prefix + key: value for key, value in random_weights(model).items()}, variant.path / "model.safetensors")
         variant.sentence_transformers(prompts={"query": "Instruct: find\nQuery:"}, default_prompt_name=None)

@@ -260,24 +260,26 @@ static uform_status_t read_rope(section_t section, char const *kind, float *base
     return status ? status : read_real((section_t){found, where}, &row, base);
 }
 
-/// Which layers see everything, as newer files list it: they have to be those whose numbers are multiples of one.
+/// Which layers see everything, as newer files list it: one in every so many.
 static uform_status_t read_layer_types(section_t section, uform_architecture_sizes_t *sizes) {
     static char const full[] = "full_attention", sliding[] = "sliding_attention", key[] = "layer_types";
     uform_json_t const *list = uform_json_find_(section.object, key);
     if (!list || list->kind == uform_json_null_k) return uform_status_ok_k;
     if (list->kind != uform_json_array_k || list->length < sizes->layers)
         return uform_json_unexpected_(section.where, key, "an array of as many kinds as there are layers", list);
-    sizes->global_every = sizes->layers;
-    size_t i = 0;
+    sizes->global_every = sizes->global_phase = sizes->layers; // which no layer's number reaches
+    size_t i = 0, found = 0;
     for (uform_json_t const *item = list->first; i < sizes->layers; item = item->next, ++i) {
         bool const is_full = uform_json_equals_(item, full);
         if (!is_full && !uform_json_equals_(item, sliding))
             return uform_json_unexpected_(section.where, key, "\"full_attention\" or \"sliding_attention\"", item);
-        if (is_full && i && sizes->global_every == sizes->layers) sizes->global_every = i;
-        if (is_full != !(i % sizes->global_every))
+        if (is_full && found == 0) sizes->global_phase = i;
+        if (is_full && found == 1) sizes->global_every = i - sizes->global_phase;
+        found += is_full;
+        if (is_full != (i % sizes->global_every == sizes->global_phase))
             return uform_fail_(uform_status_unsupported_k,
-                "%s: %s: expected every n-th to be \"%s\", from the first one on, found layer %zu to be none of them",
-                section.where, key, full, i);
+                "%s: %s: expected one \"%s\" in every so many layers, found layer %zu to differ", section.where, key,
+                full, i);
     }
     return uform_status_ok_k;
 }
@@ -305,12 +307,16 @@ static uform_status_t refuse_windows(section_t section, uform_architecture_sizes
 }
 
 /// How tokens are rotated, and which layers do what.
-static uform_status_t read_rotations(section_t section, bool has_windows, uform_architecture_sizes_t *sizes) {
+static uform_status_t read_rotations(
+    section_t section, uform_architecture_t const *architecture, uform_architecture_sizes_t *sizes) {
+    bool const has_windows = architecture->has_windows;
     uform_status_t status = uform_config_require_off_(section.object, section.where, "rope_scaling");
     if (status == uform_status_ok_k) status = check_rotations(section, sizes);
     if (status == uform_status_ok_k && !has_windows) status = refuse_windows(section, sizes);
     if (status != uform_status_ok_k || !has_windows)
         return status ? status : read_rope(section, NULL, &sizes->rotary_base);
+    sizes->global_phase = architecture->global_comes_last ? sizes->global_every - 1 : 0;
+    sizes->farthest = sizes->causal ? sizes->window - 1 : sizes->window / 2;
     status = read_rope(section, "full_attention", &sizes->rotary_base);
     if (status == uform_status_ok_k) status = read_rope(section, "sliding_attention", &sizes->local_rotary_base);
     return status == uform_status_ok_k ? read_layer_types(section, sizes) : status;
@@ -320,7 +326,11 @@ static uform_status_t read_rotations(section_t section, bool has_windows, uform_
 static uform_status_t read_causal(
     section_t section, uform_architecture_t const *architecture, uform_architecture_sizes_t *sizes) {
     uform_config_row_t const row = {"is_causal", uform_config_flag_k, 0, true, 0, 1};
-    uform_status_t const status = read_flag(section, &row, &sizes->causal);
+    uform_config_row_t const other = {architecture->both_ways_key, uform_config_flag_k, 0, false, 0, 1};
+    bool both_ways = false;
+    uform_status_t status = read_flag(section, &row, &sizes->causal);
+    if (status == uform_status_ok_k && other.key) status = read_flag(section, &other, &both_ways);
+    sizes->causal = sizes->causal && !both_ways;
     if (status != uform_status_ok_k || sizes->causal || architecture->summary != uform_summary_end_k) return status;
     return uform_fail_(uform_status_unsupported_k, "%s: is_causal: expected true, found false", section.where);
 }
@@ -335,7 +345,8 @@ static uform_status_t read_pooling_key(section_t section, char const *key, uform
 }
 
 static uform_status_t read_tower(section_t section, uform_architecture_t const *architecture, uform_tower_t *tower) {
-    static char const *const off[] = {"is_decoder", "add_cross_attention", "quantization_config", "is_causal"};
+    static char const *const off[] = {
+        "is_decoder", "add_cross_attention", "quantization_config", "attn_logit_softcapping", "is_causal"};
     size_t const off_count = sizeof(off) / sizeof(off[0]) - (architecture->causal ? 1 : 0); // which is read below
     uform_architecture_sizes_t *sizes = &tower->sizes;
     tower->architecture = architecture;
@@ -360,7 +371,7 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
     if (status == uform_status_ok_k && architecture->skipped_layers_key)
         status = skip_layers(section, architecture->skipped_layers_key, tower);
     if (status == uform_status_ok_k && architecture->positions_kind == uform_positions_rotary_texts_k)
-        status = read_rotations(section, architecture->has_windows, sizes);
+        status = read_rotations(section, architecture, sizes);
     if (architecture->positions_behind_padding) count_behind_padding(sizes);
     if (status == uform_status_ok_k && architecture->position_style_key)
         status = read_position_style(section, architecture->position_style_key, sizes);

@@ -55,6 +55,41 @@ static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float 
     uform_pass_meet_(pass);
 }
 
+// What a branch's last product adds to the residual ahead of it: its bias, unless the branch is summed by itself.
+static float const *bias_ahead(uform_pass_t const *pass, uform_linear_t const *linear) {
+    return pass->branch.data ? NULL : linear->bias;
+}
+
+// Begins a branch that is summed by itself with its bias: the member's columns, which it will add to.
+static void begin_branch(uform_pass_t const *pass, uform_linear_t const *linear) {
+    uform_share_t const share = uform_share_of_columns_(pass, 0, linear->columns);
+    for (size_t column = share.begin; column < share.end && pass->branch.data; column += 16)
+        for (size_t row = 0; row < pass->rows; ++row)
+            memcpy(uform_line_at_(pass->branch, column / 16, row), linear->bias + column, 64);
+}
+
+// Ends it: normalised, the member's rows are added to the residual. The hidden state, made anew next, takes what nobody reads.
+static void end_branch(uform_pass_t const *pass, uform_norm_t const *norm) {
+    uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
+    uform_normalize_call_t const call = {
+        .residual = uform_rows_from_(pass->branch, share.begin),
+        .outputs = uform_rows_from_(pass->hidden, share.begin),
+        .rows = share.end - share.begin,
+        .width = pass->encoder->sizes.width,
+        .epsilon = pass->encoder->sizes.norm_epsilon,
+        .gain = norm->gain,
+        .shift = norm->shift,
+        .root_mean_square = pass->encoder->architecture->root_mean_square,
+    };
+    if (!pass->branch.data || !call.rows) return;
+    pass->kernels->normalize(&call);
+    for (size_t panel = 0; panel < pass->encoder->width / 16; ++panel) {
+        float *const sums = (float *)uform_line_at_(pass->residual, panel, share.begin);
+        float const *const branch = (float const *)uform_line_at_(pass->branch, panel, share.begin);
+        for (size_t i = 0; i < call.rows * 16; ++i) sums[i] += branch[i];
+    }
+}
+
 // The row of a text that counts in the end; that of attention pooling's query with a head.
 static size_t pooled_row(uform_pass_t const *pass, size_t text) {
     size_t const *begins = pass->batch->text_begins + text;
@@ -168,6 +203,7 @@ static void normalize_heads(uform_pass_t const *pass, uform_panels_t panels, siz
 // Adds what attention found to the residual.
 static void add_attended(uform_pass_t const *pass, uform_linear_t const *linear) {
     uform_operand_t const attended = uform_prepare_attended_(pass);
+    begin_branch(pass, linear);
     uform_add_product_(pass, linear, 0, linear->depth, &attended);
     uform_pass_meet_(pass);
 }
@@ -233,10 +269,10 @@ static void attend_at(uform_pass_t *pass, size_t i) {
     uform_encoder_t const *encoder = pass->encoder;
     bool const last = i + 1 == encoder->sizes.layers;
     bool const pooled = last && !encoder->has_head && pass->batch->pooled != uform_pooled_rows_all_k;
-    bool const local = encoder->window_bias && i % encoder->sizes.global_every;
+    bool const local = encoder->window_bias && i % encoder->sizes.global_every != encoder->sizes.global_phase;
     pass->bias = local ? encoder->window_bias : encoder->distance_bias;
     pass->bias_stride = local ? 0 : encoder->distance_stride;
-    pass->window = local ? encoder->sizes.window / 2 : 0;
+    pass->window = local ? encoder->sizes.farthest : 0;
     pass->rotations = local ? encoder->local_rotations : encoder->rotations;
     if (pooled) attend_pooled(pass, &encoder->layers[i]);
     else attend(pass, &encoder->layers[i]);
@@ -277,6 +313,7 @@ static void feed_forward(uform_pass_t const *pass, uform_feed_forward_t const *l
     size_t const width = pass->encoder->feed_forward_width, chunk = uform_chunk_columns_(pass->encoder);
     size_t const stretch = uform_stretch_columns_(pass->encoder, pass->member->team->count);
     uform_operand_t const hidden = uform_prepare_hidden_(pass);
+    begin_branch(pass, &layer->down);
     for (size_t begin = 0, end; begin < width; begin = end) {
         end = begin + stretch < width ? begin + stretch : width;
         widen(pass, layer, &hidden, begin, end);
@@ -313,10 +350,13 @@ static void run_layers_norm_first(uform_pass_t *pass) {
     if (encoder->embedding_norm.gain) normalize(pass, &encoder->embedding_norm, next_bias, false);
     for (size_t i = 0; i < encoder->sizes.layers; ++i) {
         uform_layer_t const *layer = &encoder->layers[i];
-        if (layer->attention_norm.gain) normalize(pass, &layer->attention_norm, layer->attention_output.bias, true);
+        if (layer->attention_norm.gain)
+            normalize(pass, &layer->attention_norm, bias_ahead(pass, &layer->attention_output), true);
         attend_at(pass, i);
-        normalize(pass, &layer->feed_forward_norm, layer->feed_forward.down.bias, true);
+        end_branch(pass, &layer->attention_branch_norm);
+        normalize(pass, &layer->feed_forward_norm, bias_ahead(pass, &layer->feed_forward.down), true);
         feed_forward(pass, &layer->feed_forward);
+        end_branch(pass, &layer->feed_forward_branch_norm);
     }
     normalize(pass, &encoder->final_norm, NULL, false);
 }

@@ -31,6 +31,7 @@ typedef struct uform_layer_t {
     uform_norm_t attention_norm;
     uform_feed_forward_t feed_forward;
     uform_norm_t feed_forward_norm;
+    uform_norm_t attention_branch_norm, feed_forward_branch_norm; ///< of what a branch gives; NULL pointers without one
 } uform_layer_t;
 
 /// Attention pooling: one learned query over all tokens, and a feed-forward layer behind it.

@@ -34,6 +34,11 @@ static uform_status_t load_vector(uform_loader_t *loader, char const *stem, char
     return status ? status : uform_packer_vector_(&loader->packer, &tensor, vector);
 }
 
+// Gains as they are meant.
+static void complete_gains(uform_loader_t const *loader, float *gains, size_t count) {
+    for (size_t i = 0; i < count && loader->encoder->architecture->gains_from_one; ++i) gains[i] += 1.0f;
+}
+
 uform_status_t uform_loader_floats_(uform_loader_t *loader, size_t count, float **floats) {
     void *memory = NULL;
     uform_status_t const status =
@@ -45,6 +50,7 @@ uform_status_t uform_loader_floats_(uform_loader_t *loader, size_t count, float 
 uform_status_t uform_loader_norm_(uform_loader_t *loader, char const *stem, uform_norm_t *norm) {
     size_t const width = loader->encoder->width;
     uform_status_t status = load_vector(loader, stem, "weight", &norm->gain);
+    if (!status) complete_gains(loader, norm->gain, loader->encoder->sizes.width);
     if (status || loader->encoder->sizes.norm_bias)
         return status ? status : load_vector(loader, stem, "bias", &norm->shift);
     status = uform_loader_floats_(loader, width, &norm->shift);
@@ -156,6 +162,7 @@ static uform_status_t load_head_gain(uform_loader_t *loader, char const *stem, f
     if (!status) status = uform_tensor_read_(&tensor, 0, 1, loader->packer.row, encoder->sizes.head_width);
     if (!status) status = uform_loader_floats_(loader, encoder->head_width, gain);
     if (status) return status;
+    complete_gains(loader, loader->packer.row, encoder->sizes.head_width);
     memset(*gain, 0, encoder->head_width * sizeof(float));
     for (size_t part = 0; part < parts.count; ++part)
         memcpy(*gain + part * parts.padded, loader->packer.row + part * parts.real, parts.real * sizeof(float));
@@ -175,7 +182,11 @@ static uform_status_t load_layer(uform_loader_t *loader, uform_layer_t *layer) {
     if (!status && architecture->key_norm) status = load_head_gain(loader, architecture->key_norm, &layer->key_gain);
     if (!status && (loader->layer || !architecture->first_attention_unnormed))
         status = uform_loader_norm_(loader, architecture->attention_norm, &layer->attention_norm);
+    if (!status && architecture->attention_branch_norm)
+        status = uform_loader_norm_(loader, architecture->attention_branch_norm, &layer->attention_branch_norm);
     if (!status) status = load_feed_forward(loader, &layer->feed_forward);
+    if (!status && architecture->feed_forward_branch_norm)
+        status = uform_loader_norm_(loader, architecture->feed_forward_branch_norm, &layer->feed_forward_branch_norm);
     if (!status) status = uform_loader_norm_(loader, architecture->feed_forward_norm, &layer->feed_forward_norm);
     return status;
 }
@@ -221,7 +232,7 @@ static uform_status_t load_distances(uform_loader_t *loader) {
 // What is beyond the window is infinitely unlikely.
 static uform_status_t make_window(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
-    size_t const reach = reach_of(&encoder->sizes), farthest = encoder->sizes.window / 2;
+    size_t const reach = reach_of(&encoder->sizes), farthest = encoder->sizes.farthest;
     float *bias = NULL;
     uform_status_t const status = uform_loader_floats_(loader, 2 * reach, &bias);
     if (status) return status;
@@ -246,7 +257,9 @@ static uform_status_t make_rotations(uform_loader_t *loader, float base, uform_r
 static uform_status_t load_texts(uform_loader_t *loader) {
     uform_encoder_t *encoder = loader->encoder;
     uform_architecture_t const *architecture = encoder->architecture;
+    if (architecture->words_by_root) loader->packer.table_scale = sqrtf((float)encoder->sizes.width);
     uform_status_t status = load_table(loader, architecture->words, encoder->sizes.vocabulary_count, &encoder->words);
+    loader->packer.table_scale = 0;
     if (!status && architecture->positions)
         status = load_table(loader, architecture->positions, encoder->sizes.position_count, &encoder->positions);
     if (!status && architecture->types)
@@ -301,7 +314,7 @@ uform_status_t uform_encoder_load_(uform_directory_t const *directory, uform_tow
         .width = uform_padded_width_(sizes->width),
         .head_width = rotated ? 2 * uform_padded_width_(head / 2) : uform_padded_width_(head),
         .feed_forward_width = uform_padded_width_(sizes->feed_forward_width),
-        .attention_scale = 1.0f / sqrtf((float)head),
+        .attention_scale = 1.0f / sqrtf(sizes->attention_scalar > 0 ? sizes->attention_scalar : (float)head),
         .activation = sizes->gated && tower->architecture->gate_is_silu ? uform_activation_silu_k : sizes->activation,
         .has_head = sizes->attention_head,
     };

@@ -156,6 +156,7 @@ uform_status_t uform_packer_table_(
         size_t const count = rows - begin < stripe_rows_k ? rows - begin : stripe_rows_k;
         uform_status_t const status = uform_tensor_read_(tensor, begin, count, packer->stripe, width);
         if (status) return status;
+        for (size_t i = 0; i < count * width && packer->table_scale > 0; ++i) packer->stripe[i] *= packer->table_scale;
         if (scalar == uform_scalar_f32_k) {
             memcpy((float *)*table + begin * width, packer->stripe, count * width * sizeof(float));
             continue;

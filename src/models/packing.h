@@ -46,6 +46,7 @@ typedef struct uform_packer_t {
     // What is done to the next matrices while they are packed; zeros do nothing.
     float const *row_scale; ///< [outputs] multiplies every row and its bias
     size_t planes;          ///< a row is so many planes in the file, and their numbers in turn when packed
+    float table_scale;      ///< multiplies a table
 } uform_packer_t;
 
 size_t uform_padded_width_(size_t width);

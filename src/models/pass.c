@@ -7,6 +7,7 @@
  *      attended     scalar  [rows, heads * head_width]
  *      inner        scalar  [rows, stretch]                  a stretch of the feed-forward layer
  *      gates        scalar  [rows, stretch]                  likewise, where there is a gate
+ *      branch       f32     [rows, width]                    what a branch gives, where that is normalised before it is added
  *      integers     i8      [rows, widest of them]           what is multiplied instead, where that is integers
  *      hidden_integers      [rows, width]                    likewise of the hidden state, which more than one product takes
  */
@@ -52,9 +53,10 @@ static uform_attention_t const *attention_of(uform_encoder_t const *encoder, ufo
 static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
     size_t const lane = lane_of(encoder), heads_width = encoder->sizes.heads * encoder->head_width;
     size_t const stretches = encoder->sizes.gated ? 2 : 1;
-    return encoder->width / 16 + (encoder->width + uform_projection_columns_(encoder) + heads_width +
-                                     stretches * uform_stretch_columns_(encoder, members)) /
-                                     lane;
+    size_t const branches = encoder->architecture->attention_branch_norm ? 1 : 0;
+    return (1 + branches) * encoder->width / 16 + (encoder->width + uform_projection_columns_(encoder) + heads_width +
+                                                      stretches * uform_stretch_columns_(encoder, members)) /
+                                                      lane;
 }
 
 static size_t rotated_depth(size_t depth) {
@@ -149,6 +151,8 @@ uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t c
     pass.attended = take_panels(&pass, &free_memory, heads_width / pass.lane);
     pass.inner = take_panels(&pass, &free_memory, stretch / pass.lane);
     if (encoder->sizes.gated) pass.gates = take_panels(&pass, &free_memory, stretch / pass.lane);
+    if (encoder->architecture->attention_branch_norm)
+        pass.branch = take_panels(&pass, &free_memory, encoder->width / 16);
     if (!pass.gemm->quantize) return pass;
     size_t const members = member->team->count;
     pass.integers =
@@ -247,6 +251,6 @@ void uform_add_product_(uform_pass_t const *pass, uform_linear_t const *linear, 
     if (call.quantized) call.quantized += (depth_begin - inputs->begin) / inputs->piece * pass->capacity;
     call.depth_begin = depth_begin, call.depth_end = depth_end;
     call.accumulate = true;
-    call.outputs = pass->residual;
+    call.outputs = pass->branch.data ? pass->branch : pass->residual;
     uform_pass_multiply_(pass, &call);
 }

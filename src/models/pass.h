@@ -31,6 +31,7 @@ typedef struct uform_pass_t {
     size_t capacity; ///< rows a panel has room for
     size_t lane;     ///< elements of the scalar in a line
     uform_panels_t residual, hidden, projections, attended, inner, gates;
+    uform_panels_t branch; ///< where branches are summed instead of in the residual; NULL unless they are normalised
     uform_integers_t integers, hidden_integers; ///< of precisions that multiply them
     float const *bias;                          ///< of the layer's attention, see `distance_bias`; NULL for none
     size_t bias_stride;

@@ -28,7 +28,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, qwen2, qwen3, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, qwen2, qwen3, gemma3_text, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -369,6 +369,18 @@ static void families_are_checked(void **state) {
         {"model.safetensors", "layers.0.self_attn.k_norm.weight\":{\"dtype\":\"F32\",\"shape\":[18]",
             "layers.0.self_attn.k_norm.weight\":{\"dtype\":\"F32\",\"shape\":[81]", MALFORMED, "k_norm.weight"},
     };
+    static change_t const gemma3[] = {
+        {"config.json", "\"use_bidirectional_attention\": true", "\"use_bidirectional_attention\": 1", MALFORMED,
+            "use_bidirectional_attention"},
+        {"config.json", "\"attn_logit_softcapping\": null", "\"attn_logit_softcapping\": 50.0", UNSUPPORTED,
+            "attn_logit_softcapping"},
+        {"config.json", "\"sliding_window\": 8", "\"sliding_window\": 0", MALFORMED, "sliding_window"},
+        {"config.json", "\"query_pre_attn_scalar\": 256", "\"query_pre_attn_scalar\": 0", MALFORMED,
+            "query_pre_attn_scalar"},
+        {"model.safetensors", "layers.4.post_feedforward_layernorm", "layers.4.post_feedforward_layernerm", NOT_FOUND,
+            "layers.4.post_feedforward_layernorm.weight: missing"},
+    };
+    changes_check(*state, "gemma3", gemma3, sizeof gemma3 / sizeof *gemma3);
     changes_check(*state, "qwen3", qwen3, sizeof qwen3 / sizeof *qwen3);
     changes_check(*state, "nomic_bert", nomic, sizeof nomic / sizeof *nomic);
     changes_check(*state, "modernbert_biases", modernbert, sizeof modernbert / sizeof *modernbert);

@@ -39,8 +39,10 @@ typedef struct uform_architecture_sizes_t {
     size_t patch_count;    ///< rows of the position table that belong to patches, where the file gives their number
     size_t register_count; ///< tokens between the class token and the patches
     float rotary_base, local_rotary_base; ///< the second of layers with a window
-    // Layers whose number is no multiple of `global_every` see a window: keys up to half of it away, either way.
-    size_t window, global_every;
+    // All layers see a window but layer `global_phase` of every `global_every`: keys up to `farthest` away, which is half of the
+    // window either way or, where tokens see those before them only, all of it but the token itself.
+    size_t window, global_every, global_phase, farthest;
+    float attention_scalar; ///< one over its root scales attention; zero for the heads' width
 } uform_architecture_sizes_t;
 
 /// How a value is spelled in config.json.
@@ -127,8 +129,12 @@ typedef struct uform_architecture_t {
     bool norm_first;                ///< norms stand before attention and feed-forward layer, not behind their sums
     bool first_attention_unnormed;  ///< the first layer has no norm before its attention
     bool has_windows;               ///< layers differ in what they see, see `global_every`
+    bool global_comes_last;         ///< of so many layers the last one sees all, not the first, where no list says
     bool causal;                    ///< a token sees those before it only, unless the file says otherwise
     bool root_mean_square;          ///< norms don't subtract the mean
+    bool gains_from_one;            ///< files hold what gains are more than one
+    bool words_by_root;             ///< the table of words is multiplied by the root of the width
+    char const *both_ways_key;      ///< what says that tokens see those behind them too
     bool has_old_tokenizer;         ///< its tokenizer may be vocab.json and merges.txt instead of tokenizer.json
     bool cut_bluntly;               ///< a text too long loses its end, special tokens and all
     bool channels_last;             ///< patches are flattened with the channel fastest
@@ -146,6 +152,8 @@ typedef struct uform_architecture_t {
         *query_key_value; ///< one layer that holds the rows of the next three, where they are not there by themselves
     char const *query, *key, *value, *attention_output, *attention_norm, *attention_scale;
     char const *query_norm, *key_norm; ///< stems of norms of each head by its root mean square
+    char const *attention_branch_norm,
+        *feed_forward_branch_norm; ///< of norms of what a branch gives, before it is added
     char const
         *distance_bias; ///< table of what the distance of two tokens adds to their attention, the same in all layers
     char const *feed_forward_up, *feed_forward_down, *feed_forward_norm, *feed_forward_scale;
@@ -179,10 +187,11 @@ typedef struct uform_family_t {
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
     uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_qwen2_, uform_architecture_qwen3_,
-    uform_architecture_nomic_bert_, uform_architecture_clip_text_, uform_architecture_clip_image_,
-    uform_architecture_siglip_text_, uform_architecture_siglip_image_, uform_architecture_siglip2_image_,
-    uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_, uform_architecture_dinov2_registers_,
-    uform_architecture_dinov3_, uform_architecture_uform3_text_, uform_architecture_uform3_image_;
+    uform_architecture_nomic_bert_, uform_architecture_gemma3_, uform_architecture_clip_text_,
+    uform_architecture_clip_image_, uform_architecture_siglip_text_, uform_architecture_siglip_image_,
+    uform_architecture_siglip2_image_, uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_,
+    uform_architecture_dinov2_registers_, uform_architecture_dinov3_, uform_architecture_uform3_text_,
+    uform_architecture_uform3_image_;
 
 /// The family of a `model_type`, NULL for none; with NULL the one that has no `model_type`.
 uform_family_t const *uform_family_find_(char const *model_type);
