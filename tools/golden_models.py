@@ -639,7 +639,7 @@ def make_families():
         weights = random_weights(model)
         if name == "nomic_bert_published":
             weights = published_nomic_names(weights)
-        save_file({prefix + key: value for key, value in weights.items()}, variant.path / "model.safetensors")
+        save_file(weights, variant.path / "model.safetensors")
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 
@@ -691,6 +691,33 @@ def make_generative():
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 
+def make_t5():
+    """T5's encoders: the first version, the gated one, and the encoder out of a file with both halves."""
+    tokenizer = make_pieces_tokenizer(["<pad>", "</s>", "<unk>", "<s>"])
+    tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)])
+    sizes = {"d_model": 40, "d_kv": 18, "d_ff": 72, "num_layers": 3, "num_heads": 2, "pad_token_id": 0, "eos_token_id": 1}
+    rows = [
+        ("t5", transformers.T5Config(**sizes), transformers.T5EncoderModel),
+        ("t5_gated", transformers.T5Config(**sizes, feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-3), transformers.T5Model),
+        ("mt5", transformers.MT5Config(**sizes, feed_forward_proj="gated-silu"), transformers.MT5EncoderModel),
+    ]
+    for name, config, kind in rows:
+        config.vocab_size = tokenizer.get_vocab_size() + 3
+        model = kind(config)
+        variant = Variant(name)
+        variant.texts = TEXTS + ["a fox, " * 60, "the model of people " * 30]
+        config.architectures = [kind.__name__]
+        config.save_pretrained(variant.path)
+        tokenizer.save(str(variant.path / "tokenizer.json"))
+        write_json(variant.path / "tokenizer_config.json", {
+            "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 150, "eos_token": "</s>", "pad_token": "<pad>",
+            "unk_token": "<unk>", "model_input_names": ["input_ids", "attention_mask"]})
+        tables = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
+        weights = {key: value for key, value in random_weights(model).items() if key not in tables}
+        save_file(weights, variant.path / "model.safetensors")
+        yield variant.modules(("Pooling", "1_Pooling")).pooling("mean", width=40)
+
+
 def make_spaces():
     """tokenizer_config.json on the space before a text, otherwise than tokenizer.json."""
     for base, space in (("roberta", True), ("xlm_roberta", False)):
@@ -706,7 +733,7 @@ def main():
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
               make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families,
-              make_generative, make_spaces]
+              make_generative, make_t5, make_spaces]
     for maker in makers:
         for variant in maker():
             expect(variant)

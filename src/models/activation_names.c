@@ -77,6 +77,19 @@ uform_status_t uform_hidden_act_parse_(
     return find(hidden_acts, count, name, activation) ? uform_status_ok_k : refuse(where, key, name);
 }
 
+uform_status_t uform_gated_act_parse_(
+    uform_json_t const *object, char const *where, char const *key, bool *gated, uform_activation_t *activation) {
+    static char const prefix[] = "gated-";
+    char const *name = NULL;
+    uform_status_t const status = uform_json_string_(object, where, key, uform_json_optional_k, &name, NULL);
+    if (status != uform_status_ok_k || !name) return status;
+    *gated = !strncmp(name, prefix, sizeof(prefix) - 1);
+    // This one stands for another GELU in the reference.
+    char const *const function = !strcmp(name, "gated-gelu") ? "gelu_new" : *gated ? name + sizeof(prefix) - 1 : name;
+    size_t const count = sizeof(hidden_acts) / sizeof(hidden_acts[0]);
+    return find(hidden_acts, count, function, activation) ? uform_status_ok_k : refuse(where, key, name);
+}
+
 uform_status_t uform_torch_activation_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation) {
     static char const package[] = "torch.nn.";

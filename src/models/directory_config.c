@@ -366,6 +366,9 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
     if (status == uform_status_ok_k) status = read_rows(section, architecture->config, sizes);
     if (status == uform_status_ok_k) status = derive_heads(section, sizes);
     if (status == uform_status_ok_k && architecture->causal) status = read_causal(section, architecture, sizes);
+    if (status == uform_status_ok_k && architecture->gated_act_key)
+        status = uform_gated_act_parse_(
+            section.object, section.where, architecture->gated_act_key, &sizes->gated, &sizes->activation);
     derive_sizes(sizes);
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)

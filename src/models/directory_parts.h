@@ -40,6 +40,10 @@ uform_status_t uform_config_require_off_(uform_json_t const *object, char const 
 uform_status_t uform_hidden_act_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
 
+/// The same of a feed-forward layer: an activation, or "gated-" and one.
+uform_status_t uform_gated_act_parse_(
+    uform_json_t const *object, char const *where, char const *key, bool *gated, uform_activation_t *activation);
+
 /// A torch class path as Dense modules spell their `activation_function`; Tanh without one, as sentence-transformers
 /// does.
 uform_status_t uform_torch_activation_parse_(

@@ -160,7 +160,7 @@ static void check_encoder(char const *name, uform_model_t model, uform_encoder_t
 static void test_towers(void **state) {
     (void)state;
     static char const *const texts[] = {"mean", "size_two_layers", "size_heads_of_9", "mpnet", "modernbert_biases",
-        "nomic_bert", "qwen2", "qwen3", "qwen3_biases", "gemma3", "gemma3_causal"};
+        "nomic_bert", "qwen2", "qwen3", "qwen3_biases", "gemma3", "gemma3_causal", "t5_gated"};
     static char const *const pictures[] = {"clip", "clip_heads_24_96", "siglip", "siglip2", "dinov2_uneven",
         "dinov2_swiglu", "dinov3", "dinov3_gated", "uform_roberta", "vit"};
     static uform_scalar_t const precisions[] = {uform_scalar_f32_k, uform_scalar_bf16_k, uform_scalar_i8_k};

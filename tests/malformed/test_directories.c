@@ -28,7 +28,7 @@ static change_t const changes[] = {
     {"config.json", "\"bert\"", "3", MALFORMED, "model_type: expected a string, found 3"},
     {"config.json", "\"bert\"", "null", MALFORMED, "model_type"},
     {"config.json", "\"bert\"", "\"roberto\"", UNSUPPORTED,
-        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, qwen2, qwen3, gemma3_text, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
+        "model_type: expected a supported architecture (bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, qwen2, qwen3, gemma3_text, t5, mt5, clip, clip_text_model, clip_vision_model, siglip, siglip_text_model, siglip_vision_model, siglip2, siglip2_text_model, siglip2_vision_model, vit, deit, dinov2, dinov2_with_registers, dinov3_vit), found \"roberto\""},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": \"x\"", MALFORMED, "hidden_size: expected an integer"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": 0", MALFORMED, "hidden_size"},
     {"config.json", "\"hidden_size\": 32", "\"hidden_size\": -32", MALFORMED,
@@ -380,6 +380,17 @@ static void families_are_checked(void **state) {
         {"model.safetensors", "layers.4.post_feedforward_layernorm", "layers.4.post_feedforward_layernerm", NOT_FOUND,
             "layers.4.post_feedforward_layernorm.weight: missing"},
     };
+    static change_t const t5[] = {
+        {"config.json", "\"gated-gelu\"", "\"gated-swoosh\"", UNSUPPORTED, "feed_forward_proj"},
+        {"config.json", "\"gated-gelu\"", "\"gelu\"", NOT_FOUND, "DenseReluDense.wi.weight: missing"},
+        {"config.json", "\"gated-gelu\"", "3", MALFORMED, "feed_forward_proj"},
+        {"config.json", "\"relative_attention_max_distance\": 128", "\"relative_attention_max_distance\": 64",
+            MALFORMED, "relative_attention_max_distance"},
+        {"config.json", "\"relative_attention_num_buckets\": 32", "\"relative_attention_num_buckets\": 33", MALFORMED,
+            "relative_attention_num_buckets"},
+        {"config.json", "\"d_kv\": 18", "\"d_kv\": 17", MALFORMED, "SelfAttention.q.weight: shape"},
+    };
+    changes_check(*state, "t5_gated", t5, sizeof t5 / sizeof *t5);
     changes_check(*state, "gemma3", gemma3, sizeof gemma3 / sizeof *gemma3);
     changes_check(*state, "qwen3", qwen3, sizeof qwen3 / sizeof *qwen3);
     changes_check(*state, "nomic_bert", nomic, sizeof nomic / sizeof *nomic);

@@ -43,6 +43,8 @@ static uform_family_t const families[] = {
     TEXT("qwen2", qwen2),
     TEXT("qwen3", qwen3),
     TEXT("gemma3_text", gemma3),
+    TEXT("t5", t5),
+    TEXT("mt5", t5),
     DUAL("clip", clip_text, clip_image, clip_, NULL),
     TEXT("clip_text_model", clip_text),
     IMAGE("clip_vision_model", clip_image),

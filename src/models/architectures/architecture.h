@@ -32,6 +32,7 @@ typedef struct uform_architecture_sizes_t {
     size_t pad_token, end_token;
     size_t first_position; ///< of a text's first token
     size_t distance_count; ///< rows of the table of biases by distance, of which `uform_distance_buckets_k` are used
+    size_t distance_limit; ///< from which on all distances share a bias, where the file says so
     bool skips_padding;    ///< a padding token in a text stands right before `first_position` and takes no place
     // Images.
     size_t image_height, image_width, channels;
@@ -94,9 +95,10 @@ enum {
     uform_largest_rotations_k = 1 << 17, ///< positions that have no table in a file to bound them
 };
 
-enum { uform_distance_buckets_k = 32 }; ///< groups of distances between tokens that share a bias
-#define UFORM_DISTANCES(key)                                                                                           \
-    UFORM_CONFIG_ROW_(key, size, distance_count, uform_distance_buckets_k, uform_distance_buckets_k, 1 << 16)
+/// Groups of distances between tokens that share a bias, all from the limit on one.
+enum { uform_distance_buckets_k = 32, uform_distance_limit_k = 128 };
+#define UFORM_DISTANCES(key, most)                                                                                     \
+    UFORM_CONFIG_ROW_(key, size, distance_count, uform_distance_buckets_k, uform_distance_buckets_k, most)
 
 /// How a tower knows where a token or a patch is.
 typedef enum uform_positions_t {
@@ -160,6 +162,7 @@ typedef struct uform_architecture_t {
     char const *gate, *gated_up, *gated_down; ///< instead of up and down where there is a gate
     char const *gate_and_up;                  ///< one matrix with the rows of both, where there is no `gate` by itself
     bool gate_is_silu;                        ///< whatever the file says of activations
+    char const *gated_act_key;                ///< what says whether there is a gate, and which activation
     char const *final_norm;
     bool last_state_is_raw; ///< in the reference the final norm is the pooled token's alone
     char const *probe, *pool_projections, *pool_output, *pool_norm, *pool_up, *pool_down; ///< attention pooling
@@ -187,7 +190,7 @@ typedef struct uform_family_t {
 
 extern uform_architecture_t const uform_architecture_bert_, uform_architecture_roberta_, uform_architecture_distilbert_,
     uform_architecture_mpnet_, uform_architecture_modernbert_, uform_architecture_qwen2_, uform_architecture_qwen3_,
-    uform_architecture_nomic_bert_, uform_architecture_gemma3_, uform_architecture_clip_text_,
+    uform_architecture_nomic_bert_, uform_architecture_gemma3_, uform_architecture_t5_, uform_architecture_clip_text_,
     uform_architecture_clip_image_, uform_architecture_siglip_text_, uform_architecture_siglip_image_,
     uform_architecture_siglip2_image_, uform_architecture_vit_, uform_architecture_deit_, uform_architecture_dinov2_,
     uform_architecture_dinov2_registers_, uform_architecture_dinov3_, uform_architecture_uform3_text_,

@@ -16,7 +16,7 @@ static uform_config_row_t const config[] = {
     UFORM_SIZE("intermediate_size", feed_forward_width, 3072, uform_largest_feed_forward_k),
     UFORM_ACTIVATION("hidden_act", activation, gelu),
     UFORM_REAL("layer_norm_eps", norm_epsilon, 1e-12, 0, 1),
-    UFORM_DISTANCES("relative_attention_num_buckets"),
+    UFORM_DISTANCES("relative_attention_num_buckets", 1 << 16),
     UFORM_COUNT(NULL, pad_token, 1, 1), // transformers looks at no file for it
     UFORM_CONFIG_END,
 };
