@@ -174,6 +174,10 @@ static uform_status_t derive_heads(section_t section, uform_architecture_sizes_t
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of at most %d numbers, found %zu", section.where,
             head_width_limit_k, sizes->head_width);
+    if (sizes->heads * sizes->head_width > uform_largest_width_k * 4)
+        return uform_fail_(uform_status_unsupported_k,
+            "%s: num_attention_heads: expected heads of at most %d numbers in all, found %zu", section.where,
+            uform_largest_width_k * 4, sizes->heads * sizes->head_width);
     if (sizes->heads % sizes->key_value_heads)
         return uform_fail_(uform_status_malformed_k,
             "%s: num_key_value_heads: expected a divisor of the %zu num_attention_heads, found %zu", section.where,

@@ -140,7 +140,8 @@ static void attend_text(uform_pass_t const *pass, uform_attention_call_t const *
     for (size_t query = call->query_begin, next; query < end; query = next) {
         size_t const first = query / window_stretch_k * window_stretch_k, last = first + window_stretch_k;
         size_t const key_begin = first > pass->window ? first - pass->window : 0;
-        size_t const key_end = last + pass->window < call->length ? last + pass->window : call->length;
+        size_t const beyond = call->causal ? 0 : pass->window;
+        size_t const key_end = last + beyond < call->length ? last + beyond : call->length;
         next = last < end ? last : end;
         uform_attention_call_t stretch = *call;
         stretch.row_begin += key_begin;

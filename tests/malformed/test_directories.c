@@ -357,6 +357,8 @@ static void families_are_checked(void **state) {
         {"config.json", "\"head_dim\": 18", "\"head_dim\": 9", UNSUPPORTED, "even width, found 9"},
         {"config.json", "\"head_dim\": 18", "\"head_dim\": 4097", MALFORMED, "head_dim"},
         {"config.json", "\"head_dim\": 18", "\"head_dim\": 4096", UNSUPPORTED, "heads of at most"},
+        {"config.json", "\"num_attention_heads\": 4", "\"num_attention_heads\": 4000", UNSUPPORTED,
+            "numbers in all, found 72000"},
         {"config.json", "\"model_type\"", "\"is_causal\": 3, \"model_type\"", MALFORMED, "is_causal"},
         {"config.json", "\"use_sliding_window\": false", "\"use_sliding_window\": true", UNSUPPORTED,
             "use_sliding_window"},
