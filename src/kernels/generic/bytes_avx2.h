@@ -7,29 +7,28 @@
 
 #include "kernels/generic/vector_avx2.h"
 
-typedef __m256i bytes_t;
-
-enum { bytes_line_k = 32, bytes_step_k = 2, bytes_bias_k = 0, bytes_step_bytes_k = 16 };
+/// Eight integers of 32 bits, or what is multiplied. Not __m256i, which is four integers to GCC 12: sums of that leave the registers.
+typedef int32_t bytes_t __attribute__((vector_size(32)));
 
 UFORM_INLINED bytes_t bytes_set(int32_t value) {
-    return _mm256_set1_epi32(value);
+    return (bytes_t)_mm256_set1_epi32(value);
 }
 UFORM_INLINED void bytes_store(int32_t *memory, bytes_t x) {
-    _mm256_storeu_si256((__m256i *)memory, x);
+    _mm256_storeu_si256((__m256i *)memory, (__m256i)x);
 }
 UFORM_INLINED bytes_t bytes_add(bytes_t a, bytes_t b) {
-    return _mm256_add_epi32(a, b);
+    return (bytes_t)_mm256_add_epi32((__m256i)a, (__m256i)b);
 }
 UFORM_INLINED int32_t bytes_sum(bytes_t x) {
-    __m128i const half = _mm_add_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+    __m128i const half = _mm_add_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
     __m128i const pair = _mm_add_epi32(half, _mm_shuffle_epi32(half, 0x4E));
     return _mm_cvtsi128_si32(_mm_add_epi32(pair, _mm_shuffle_epi32(pair, 0xB1)));
 }
 UFORM_INLINED bytes_t bytes_round(vector_t x) {
-    return _mm256_cvtps_epi32(x);
+    return (bytes_t)_mm256_cvtps_epi32(x);
 }
 UFORM_INLINED vector_t bytes_to_vector(bytes_t x) {
-    return _mm256_cvtepi32_ps(x);
+    return _mm256_cvtepi32_ps((__m256i)x);
 }
 
 UFORM_INLINED vector_t bytes_swap(vector_t x, size_t apart) {
@@ -48,15 +47,18 @@ UFORM_INLINED float bytes_largest(vector_t x) {
     return _mm_cvtss_f32(_mm_castsi128_ps(_mm_max_epi32(pair, _mm_shuffle_epi32(pair, 0xB1))));
 }
 
+enum { bytes_line_k = 32, bytes_step_k = 2, bytes_bias_k = 0, bytes_step_bytes_k = 16 };
+
 UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
-    return _mm256_cvtepi8_epi16(_mm_load_si128(memory));
+    return (bytes_t)_mm256_cvtepi8_epi16(_mm_load_si128(memory));
 }
 UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *inputs) {
-    return _mm256_add_epi32(sums, _mm256_madd_epi16(weights, _mm256_set1_epi32(*(int32_t const *)inputs)));
+    return bytes_add(sums, (bytes_t)_mm256_madd_epi16((__m256i)weights, _mm256_set1_epi32(*(int32_t const *)inputs)));
 }
 /// Sixteen integers as half a line.
 UFORM_INLINED void bytes_store_half(char *line, bytes_t low, bytes_t high) {
-    _mm256_store_si256((__m256i *)line, _mm256_permute4x64_epi64(_mm256_packs_epi32(low, high), 0xD8));
+    __m256i const packed = _mm256_packs_epi32((__m256i)low, (__m256i)high);
+    _mm256_store_si256((__m256i *)line, _mm256_permute4x64_epi64(packed, 0xD8));
 }
 UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8]) {
     bytes_store_half(line, integers[0], integers[1]);
