@@ -25,9 +25,6 @@
     row(f16c, basic, 2, 29, ymm) \
     row(bmi2, extended, 1, 8, general) \
     row(avx_vnni, extended_1, 0, 4, ymm) \
-    row(avx_vnni_int8, extended_1, 3, 4, ymm) \
-    row(avx_ne_convert, extended_1, 3, 5, ymm) \
-    row(avx_ifma, extended_1, 0, 23, ymm) \
     row(avx512f, extended, 1, 16, zmm) \
     row(avx512cd, extended, 1, 28, zmm) \
     row(avx512vl, extended, 1, 31, zmm) \
@@ -61,9 +58,9 @@ typedef enum uform_feature_t {
  *  What a class needs, for the rows of `kernels/classes.inc`.
  */
 #define UFORM_FEATURES_HASWELL (UFORM_FEATURE(avx2) | UFORM_FEATURE(fma) | UFORM_FEATURE(f16c) | UFORM_FEATURE(bmi2))
-#define UFORM_FEATURES_SIERRA                                                                                          \
-    (UFORM_FEATURES_HASWELL | UFORM_FEATURE(avx_vnni) | UFORM_FEATURE(avx_vnni_int8) | UFORM_FEATURE(avx_ne_convert) | \
-        UFORM_FEATURE(avx_ifma))
+// Not AVX-VNNI-INT8, AVX-NE-CONVERT and AVX-IFMA, which Sierra Forest has as well: the kernels do without, and so serve the client
+// processors that have AVX-VNNI alone, from Alder Lake on.
+#define UFORM_FEATURES_SIERRA (UFORM_FEATURES_HASWELL | UFORM_FEATURE(avx_vnni))
 #define UFORM_FEATURES_SKYLAKE                                                                                         \
     (UFORM_FEATURES_HASWELL | UFORM_FEATURE(avx512f) | UFORM_FEATURE(avx512cd) | UFORM_FEATURE(avx512vl) |             \
         UFORM_FEATURE(avx512dq) | UFORM_FEATURE(avx512bw))

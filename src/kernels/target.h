@@ -19,16 +19,19 @@
 /// What this compiler can compile for: the oldest versions that know every instruction of the set.
 #if defined(__x86_64__) && defined(__clang__)
 #define UFORM_TARGET_AVX2 1
+#define UFORM_TARGET_AVX_VNNI (__clang_major__ >= 12)
 #define UFORM_TARGET_AVX512 (__clang_major__ >= 8)
 #define UFORM_TARGET_AVX512_BF16 (__clang_major__ >= 10)
 #define UFORM_TARGET_AMX_BF16 (__clang_major__ >= 12)
 #elif defined(__x86_64__) && defined(__GNUC__)
 #define UFORM_TARGET_AVX2 1
+#define UFORM_TARGET_AVX_VNNI (__GNUC__ >= 11)
 #define UFORM_TARGET_AVX512 (__GNUC__ >= 8)
 #define UFORM_TARGET_AVX512_BF16 (__GNUC__ >= 10)
 #define UFORM_TARGET_AMX_BF16 (__GNUC__ >= 11)
 #else
 #define UFORM_TARGET_AVX2 0
+#define UFORM_TARGET_AVX_VNNI 0
 #define UFORM_TARGET_AVX512 0
 #define UFORM_TARGET_AVX512_BF16 0
 #define UFORM_TARGET_AMX_BF16 0

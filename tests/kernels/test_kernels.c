@@ -2,7 +2,9 @@
  *  Every group of every class this machine offers, against `serial`. `--bench [CLASS [PART]]` times the
  *  same calls instead, those whose name contains PART.
  *
- *  `intel_sapphire` is checked a second time with its tiles in software, wherever the rest of it can run, which is where `amd_genoa` can.
+ *  Classes whose instructions few processors have are checked a second time with those replaced, wherever the rest of them can run:
+ *  `intel_sapphire` with its tiles in software, where `amd_genoa` can, and `intel_sierra` with the instruction of AVX-512 that does the
+ *  same as its own, where `intel_icelake` can.
  *
  *  The seed is printed; UFORM_TEST_SEED=N repeats a run.
  */
@@ -50,17 +52,32 @@ static uform_cpu_class_t const classes[] = {
 };
 #undef UFORM_CLASS
 
-extern uform_kernels_t const emulated_sapphire_table;
+extern uform_kernels_t const emulated_sapphire_table, emulated_sierra_table;
+
+/// A class compiled once more with some of its instructions replaced.
+static struct {
+    char const *name;
+    uform_cpu_class_t cpu_class;
+    uform_cpu_class_t needed;   ///< it runs where this class does
+    uform_cpu_class_t fallback; ///< and has the groups that this one dispatches to under its own
+    uform_kernels_t const *table;
+} const emulated[] = {
+    {"intel_sapphire, tiles emulated", uform_cpu_class_intel_sapphire_k, uform_cpu_class_amd_genoa_k,
+        uform_cpu_class_amd_genoa_k, &emulated_sapphire_table},
+    {"intel_sierra, emulated", uform_cpu_class_intel_sierra_k, uform_cpu_class_intel_icelake_k,
+        uform_cpu_class_intel_haswell_k, &emulated_sierra_table},
+};
 
 enum {
     family_count_k = sizeof(families) / sizeof(families[0]),
     class_count_k = sizeof(classes) / sizeof(classes[0]),
-    subject_count_k = class_count_k + 1, ///< the classes, then the one in software
+    emulated_count_k = sizeof(emulated) / sizeof(emulated[0]),
+    subject_count_k = class_count_k + emulated_count_k, ///< the classes, then those with instructions replaced
     case_count_k = subject_count_k * family_count_k,
 };
 
 static subject_t subjects[subject_count_k];
-static uform_kernels_t emulated_kernels;
+static uform_kernels_t emulated_kernels[emulated_count_k];
 static uint64_t seed;
 
 /// One family of one class, and the class before that already showed the same group.
@@ -99,20 +116,20 @@ static void find_subjects(void) {
     }
 }
 
-/// The class with tiles in software: its own groups over those that `amd_genoa` dispatches to.
-static void find_emulated(void) {
-    subject_t *const subject = &subjects[class_count_k];
-    subject->cpu_class = uform_cpu_class_intel_sapphire_k;
-    subject->name = "intel_sapphire, tiles emulated";
+/// A class with instructions replaced: its own groups over those of its fallback.
+static void find_emulated(size_t i) {
+    subject_t *const subject = &subjects[class_count_k + i];
+    subject->cpu_class = emulated[i].cpu_class;
+    subject->name = emulated[i].name;
     subject->serial = uform_kernels_(uform_cpu_class_serial_k);
-    if (!emulated_sapphire_table.compiled || uform_cpu_class_require_(uform_cpu_class_amd_genoa_k) != uform_status_ok_k)
-        return;
-    emulated_kernels = *uform_kernels_(uform_cpu_class_amd_genoa_k);
+    if (!emulated[i].table->compiled || uform_cpu_class_require_(emulated[i].needed) != uform_status_ok_k) return;
+    uform_kernels_t *const kernels = &emulated_kernels[i];
+    *kernels = *uform_kernels_(emulated[i].fallback);
     for (size_t family = 0; family < family_count_k; ++family) {
-        char const *const own = (char const *)&emulated_sapphire_table + families[family].group;
-        if (*(void const *const *)own) memcpy((char *)&emulated_kernels + families[family].group, own, sizeof(void *));
+        char const *const own = (char const *)emulated[i].table + families[family].group;
+        if (*(void const *const *)own) memcpy((char *)kernels + families[family].group, own, sizeof(void *));
     }
-    subject->kernels = &emulated_kernels;
+    subject->kernels = kernels;
 }
 
 /// The first class before `subject` that dispatches this family to the same group.
@@ -124,7 +141,7 @@ static subject_t const *find_same(subject_t const *subject, size_t family) {
 
 int main(int count, char **arguments) {
     find_subjects();
-    find_emulated();
+    for (size_t i = 0; i < emulated_count_k; ++i) find_emulated(i);
     if (count > 1 && !strcmp(arguments[1], "--bench"))
         return bench_classes(subjects, class_count_k, count > 2 ? arguments[2] : NULL, count > 3 ? arguments[3] : NULL);
     char const *const chosen = getenv("UFORM_TEST_SEED");

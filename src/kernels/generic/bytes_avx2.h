@@ -1,6 +1,8 @@
 /**
- *  The vocabulary of bytes on AVX2; the meaning of each word is told in bytes_avx512.h. Inputs are integers of 16 bits, and
- *  weights become that when they are loaded: the instruction that multiplies bytes would overflow.
+ *  The vocabulary of bytes on AVX2; the meaning of each word is told in bytes_avx512.h.
+ *
+ *  With UFORM_BYTES_VNNI one instruction of AVX-VNNI adds the products of four bytes to a sum. Without it inputs are integers of 16
+ *  bits, and weights become that when they are loaded: the instruction that multiplies bytes would overflow.
  */
 #ifndef UFORM_KERNELS_GENERIC_BYTES_AVX2_H
 #define UFORM_KERNELS_GENERIC_BYTES_AVX2_H
@@ -47,6 +49,32 @@ UFORM_INLINED float bytes_largest(vector_t x) {
     return _mm_cvtss_f32(_mm_castsi128_ps(_mm_max_epi32(pair, _mm_shuffle_epi32(pair, 0xB1))));
 }
 
+#if defined(UFORM_BYTES_VNNI)
+
+enum { bytes_line_k = 64, bytes_step_k = 4, bytes_bias_k = 128, bytes_step_bytes_k = 32 };
+
+UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
+    return (bytes_t)_mm256_load_si256(memory);
+}
+UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *inputs) {
+    return (bytes_t)_mm256_dpbusd_avx_epi32(
+        (__m256i)sums, (__m256i)weights, _mm256_set1_epi32(*(int32_t const *)inputs));
+}
+UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8]) {
+    (void)stride_bytes;
+    // Packing works within halves of 128 bits; the permutation restores the order.
+    __m256i const order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+    UFORM_UNROLLED
+    for (size_t half = 0; half < 2; ++half) {
+        bytes_t const *const four = integers + half * 4;
+        __m256i const packed = _mm256_packs_epi16(_mm256_packs_epi32((__m256i)four[0], (__m256i)four[1]),
+            _mm256_packs_epi32((__m256i)four[2], (__m256i)four[3]));
+        _mm256_store_si256((__m256i *)(line + half * 32), _mm256_permutevar8x32_epi32(packed, order));
+    }
+}
+
+#else
+
 enum { bytes_line_k = 32, bytes_step_k = 2, bytes_bias_k = 0, bytes_step_bytes_k = 16 };
 
 UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
@@ -66,5 +94,7 @@ UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t c
     bytes_store_half(line + stride_bytes, integers[4], integers[5]);
     bytes_store_half(line + stride_bytes + 32, integers[6], integers[7]);
 }
+
+#endif
 
 #endif
