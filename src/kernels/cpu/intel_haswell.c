@@ -3,9 +3,9 @@
  *  f32.
  *
  *  Instructions: AVX2, FMA. Sums of a block take twelve of the sixteen registers, its weights two, the broadcast
- *  input one.
+ *  input one; products of integers, which another instruction adds, the last.
  *
- *  512 rows x 384 x 384: 0.93 of the limit in f32, 0.77 in bf16. Attention over 128 tokens: 0.52 and 0.46.
+ *  512 rows x 384 x 384: 0.93 of the limit in f32, 0.77 in bf16, 0.86 in i8. Attention over 128 tokens: 0.52 and 0.46.
  */
 #include "kernels/kernels.h"
 #include "kernels/target.h"
