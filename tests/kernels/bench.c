@@ -100,7 +100,59 @@ static double gemm_once(void *context) {
     return work;
 }
 
-/// So much of the depth is multiplied at once.
+/// Inputs as integers, and the call that makes them.
+typedef struct integers_t {
+    uform_gemm_t const *gemm;
+    matrix_t lines;
+    guarded_t quantized, scratch;
+    uform_quantize_call_t call;
+} integers_t;
+
+static integers_t integers_new(uform_gemm_t const *gemm, uform_panels_t inputs, size_t rows, size_t depth) {
+    size_t const rotated = round_up(depth, uform_rotation_k);
+    integers_t integers = {
+        .gemm = gemm,
+        .lines = matrix_new(precision_f32_k, rows, rotated / gemm->input_lane * 16, 17, true),
+        .quantized = guarded_new(round_up(rows, uform_row_step_k) * sizeof(uform_quantized_row_t), true),
+        .scratch = guarded_new(rotated * sizeof(float), true),
+    };
+    integers.call = (uform_quantize_call_t){
+        .inputs = inputs,
+        .rows = rows,
+        .depth = depth,
+        .outputs = integers.lines.panels,
+        .quantized = integers.quantized.data,
+        .scratch = vector_of(&integers.scratch),
+    };
+    gemm->quantize(&integers.call);
+    return integers;
+}
+
+static void integers_free(integers_t *integers) {
+    matrix_free(&integers->lines);
+    guarded_free(&integers->quantized);
+    guarded_free(&integers->scratch);
+}
+
+static double quantize_once(void *context) {
+    integers_t *const integers = context;
+    integers->gemm->quantize(&integers->call);
+    return 8.0 * (double)integers->call.rows * (double)integers->call.depth;
+}
+
+static void bench_quantize(uform_gemm_t const *gemm, size_t rows, size_t depth) {
+    char name[96];
+    snprintf(name, sizeof(name), "quantize %zu x %zu (8 operations a number)", rows, depth);
+    if (!wanted(name)) return;
+    matrix_t inputs = matrix_new(precision_i8_k, rows, depth, 17, true);
+    matrix_fill(&inputs, rows, depth, contents_plain_k);
+    integers_t integers = integers_new(gemm, inputs.panels, rows, depth);
+    report(name, (timed_t){quantize_once, &integers}, gemm);
+    integers_free(&integers);
+    matrix_free(&inputs);
+}
+
+/// So much of the depth is multiplied at once. Integers are those of the whole depth, which takes as long as its parts' own.
 static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t rows, size_t columns, size_t chunk,
     size_t depth, uform_activation_t activation, bool accumulate) {
     char name[96], whole[32] = "";
@@ -136,7 +188,13 @@ static void bench_gemm(uform_gemm_t const *gemm, precision_t precision, size_t r
         .outputs = outputs.panels,
         .scratch = scratch.data,
     };
+    integers_t integers;
+    if (gemm->quantize) {
+        integers = integers_new(gemm, inputs.panels, rows, depth);
+        bench.call.inputs = integers.lines.panels, bench.call.quantized = integers.quantized.data;
+    }
     report(name, (timed_t){gemm_once, &bench}, gemm);
+    if (gemm->quantize) integers_free(&integers);
     matrix_free(&inputs);
     matrix_free(&outputs);
     guarded_free(&weights);
@@ -311,19 +369,28 @@ static tower_t const towers[] = {
     {1152, 4320, 16, 96, uform_activation_gelu_tanh_k, {729}, {729}, false},
 };
 
-static void bench_tower(uform_kernels_t const *kernels, precision_t precision, tower_t const *tower) {
-    bool const f32 = precision == precision_f32_k;
-    uform_gemm_t const *const gemm = f32 ? kernels->gemm_f32 : kernels->gemm_bf16;
-    uform_attention_t const *const attention = f32 ? kernels->attention_f32 : kernels->attention_bf16;
+static uform_gemm_t const *gemm_of(uform_kernels_t const *kernels, precision_t precision) {
+    uform_gemm_t const *const groups[] = {kernels->gemm_f32, kernels->gemm_bf16, kernels->gemm_i8};
+    return groups[precision];
+}
+
+static void bench_tower_gemm(uform_gemm_t const *gemm, precision_t precision, tower_t const *tower) {
     size_t const heads_width = tower->heads * tower->head_width;
     uform_activation_t const identity = uform_activation_identity_k;
     for (size_t i = 0; i < 4 && tower->row_counts[i]; ++i) {
         size_t const rows = tower->row_counts[i];
+        if (gemm->quantize) bench_quantize(gemm, rows, tower->width);
         bench_gemm(gemm, precision, rows, 3 * heads_width, tower->width, tower->width, identity, false);
         bench_gemm(gemm, precision, rows, tower->width, heads_width, heads_width, identity, true);
         bench_gemm(gemm, precision, rows, tower->inner, tower->width, tower->width, tower->activation, false);
         bench_gemm(gemm, precision, rows, tower->width, chunk_k, tower->inner, identity, true);
     }
+}
+
+static void bench_tower_attention(uform_kernels_t const *kernels, precision_t precision, tower_t const *tower) {
+    uform_gemm_t const *const gemm = gemm_of(kernels, precision);
+    uform_attention_t const *const attention =
+        precision == precision_f32_k ? kernels->attention_f32 : kernels->attention_bf16;
     uform_attention_call_t options = {.causal = tower->causal};
     for (size_t i = 0; i < 5 && tower->lengths[i]; ++i) {
         options.length = tower->lengths[i];
@@ -335,9 +402,15 @@ static void bench_tower(uform_kernels_t const *kernels, precision_t precision, t
 }
 
 static void bench_precision(uform_kernels_t const *kernels, precision_t precision) {
-    for (size_t i = 0; i < sizeof(towers) / sizeof(towers[0]); ++i) bench_tower(kernels, precision, &towers[i]);
+    uform_gemm_t const *const gemm = gemm_of(kernels, precision);
+    // Everything but multiplications is that of bf16.
+    bool const integers = precision == precision_i8_k;
+    for (size_t i = 0; i < sizeof(towers) / sizeof(towers[0]); ++i) {
+        bench_tower_gemm(gemm, precision, &towers[i]);
+        if (!integers) bench_tower_attention(kernels, precision, &towers[i]);
+    }
+    if (integers) return;
     uform_rows_t const *const rows = precision == precision_f32_k ? kernels->rows_f32 : kernels->rows_bf16;
-    uform_gemm_t const *const gemm = precision == precision_f32_k ? kernels->gemm_f32 : kernels->gemm_bf16;
     bench_normalize(rows, gemm, precision, false);
     bench_normalize(rows, gemm, precision, true);
     bench_lookup(rows, gemm, precision);
@@ -354,8 +427,9 @@ int bench_classes(subject_t const *subjects, size_t count, char const *token, ch
             printf("%s: not offered by this machine or this build\n", name);
             continue;
         }
-        for (precision_t precision = precision_f32_k; precision <= precision_bf16_k; ++precision) {
-            printf("%s, %s\n", name, precision == precision_f32_k ? "f32" : "bf16");
+        for (precision_t precision = precision_f32_k; precision <= precision_i8_k; ++precision) {
+            static char const *const precisions[] = {"f32", "bf16", "i8"};
+            printf("%s, %s\n", name, precisions[precision]);
             bench_precision(subjects[i].kernels, precision);
         }
     }
