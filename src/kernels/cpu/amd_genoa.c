@@ -4,7 +4,7 @@
  *  Instructions: VDPBF16PS adds the products of two pairs to each sum, on the same blocks of 14 rows x 32 columns as
  *  f32; VCVTNE2PS2BF16 rounds. Both take subnormal numbers for zeros. Twice as fast as f32; half as fast on Intel's cores.
  *
- *  512 rows x 384 x 384: 0.99 of the limit. Attention over 128 tokens, heads of 32: 0.73; over 197, heads of 64: 0.81.
+ *  512 rows x 384 x 384: 0.99 of the limit; of integers 0.97 of theirs, which is twice as high. Attention over 128 tokens, heads of 32: 0.73; over 197, heads of 64: 0.81.
  */
 #include "kernels/kernels.h"
 #include "kernels/target.h"

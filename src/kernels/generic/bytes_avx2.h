@@ -33,9 +33,18 @@ UFORM_INLINED vector_t bytes_to_vector(bytes_t x) {
     return _mm256_cvtepi32_ps((__m256i)x);
 }
 
-UFORM_INLINED vector_t bytes_swap(vector_t x, size_t apart) {
-    if (apart == 1) return _mm256_permute_ps(x, 0xB1);
-    return apart == 2 ? _mm256_permute_ps(x, 0x4E) : _mm256_permute2f128_ps(x, x, 1);
+UFORM_INLINED vector_t bytes_even(vector_t a, vector_t b) {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0x88)), 0xD8));
+}
+UFORM_INLINED vector_t bytes_odd(vector_t a, vector_t b) {
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(_mm256_shuffle_ps(a, b, 0xDD)), 0xD8));
+}
+/// `apart` is 2, 4 or 8, which is that of halves.
+UFORM_INLINED vector_t bytes_firsts(vector_t a, vector_t b, size_t apart) {
+    return apart < 8 ? _mm256_shuffle_ps(a, b, 0x88) : _mm256_permute2f128_ps(a, b, 0x20);
+}
+UFORM_INLINED vector_t bytes_seconds(vector_t a, vector_t b, size_t apart) {
+    return apart < 8 ? _mm256_shuffle_ps(a, b, 0xDD) : _mm256_permute2f128_ps(a, b, 0x31);
 }
 
 UFORM_INLINED vector_t bytes_larger(vector_t largest, vector_t x) {
@@ -60,7 +69,7 @@ UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *input
     return (bytes_t)_mm256_dpbusd_avx_epi32(
         (__m256i)sums, (__m256i)weights, _mm256_set1_epi32(*(int32_t const *)inputs));
 }
-UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8]) {
+UFORM_INLINED bytes_t bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8], bytes_t sums) {
     (void)stride_bytes;
     // Packing works within halves of 128 bits; the permutation restores the order.
     __m256i const order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -70,7 +79,9 @@ UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t c
         __m256i const packed = _mm256_packs_epi16(_mm256_packs_epi32((__m256i)four[0], (__m256i)four[1]),
             _mm256_packs_epi32((__m256i)four[2], (__m256i)four[3]));
         _mm256_store_si256((__m256i *)(line + half * 32), _mm256_permutevar8x32_epi32(packed, order));
+        sums = (bytes_t)_mm256_dpbusd_avx_epi32((__m256i)sums, _mm256_set1_epi8(1), packed);
     }
+    return sums;
 }
 
 #else
@@ -83,16 +94,18 @@ UFORM_INLINED bytes_t bytes_load_weights(void const *memory) {
 UFORM_INLINED bytes_t bytes_dot(bytes_t sums, bytes_t weights, void const *inputs) {
     return bytes_add(sums, (bytes_t)_mm256_madd_epi16((__m256i)weights, _mm256_set1_epi32(*(int32_t const *)inputs)));
 }
-/// Sixteen integers as half a line.
-UFORM_INLINED void bytes_store_half(char *line, bytes_t low, bytes_t high) {
+/// Sixteen integers as half a line; answers them packed.
+UFORM_INLINED __m256i bytes_store_half(char *line, bytes_t low, bytes_t high) {
     __m256i const packed = _mm256_packs_epi32((__m256i)low, (__m256i)high);
     _mm256_store_si256((__m256i *)line, _mm256_permute4x64_epi64(packed, 0xD8));
+    return packed;
 }
-UFORM_INLINED void bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8]) {
-    bytes_store_half(line, integers[0], integers[1]);
-    bytes_store_half(line + 32, integers[2], integers[3]);
-    bytes_store_half(line + stride_bytes, integers[4], integers[5]);
-    bytes_store_half(line + stride_bytes + 32, integers[6], integers[7]);
+UFORM_INLINED bytes_t bytes_store_inputs(char *line, size_t stride_bytes, bytes_t const integers[8], bytes_t sums) {
+    __m256i packed = bytes_store_half(line, integers[0], integers[1]);
+    packed = _mm256_add_epi16(packed, bytes_store_half(line + 32, integers[2], integers[3]));
+    packed = _mm256_add_epi16(packed, bytes_store_half(line + stride_bytes, integers[4], integers[5]));
+    packed = _mm256_add_epi16(packed, bytes_store_half(line + stride_bytes + 32, integers[6], integers[7]));
+    return bytes_add(sums, (bytes_t)_mm256_madd_epi16(packed, _mm256_set1_epi16(1)));
 }
 
 #endif

@@ -109,17 +109,24 @@ static void gemm_multiply_i8(uform_gemm_call_t const *call) {
 
 static double gemm_limit_i8(size_t rounds) {
     int32_t volatile seed = 0x01010101;
-    int32_t const inputs = seed;
-    bytes_t sums[limit_chains_k];
+    int32_t inputs[vector_block_rows_k];
+    for (size_t row = 0; row < vector_block_rows_k; ++row) inputs[row] = seed;
+    bytes_t const weights[2] = {bytes_set(seed), bytes_set(seed + 1)};
+    bytes_t sums[vector_block_rows_k][2];
     UFORM_UNROLLED
-    for (size_t i = 0; i < limit_chains_k; ++i) sums[i] = bytes_set((int32_t)i);
+    for (size_t row = 0; row < vector_block_rows_k; ++row) sums[row][0] = sums[row][1] = bytes_set(0);
     for (size_t round = 0; round < rounds * limit_repeats_k; ++round) {
-        // By weights that change, or products would be made once, before the loop.
+        // Where the inputs are is hidden from the compiler, which would compute products that never change once.
+        int32_t const *hidden = inputs;
+        __asm__ volatile("" : "+r"(hidden) : : "memory");
         UFORM_UNROLLED
-        for (size_t i = 0; i < limit_chains_k; ++i) sums[i] = bytes_dot(sums[i], sums[i], &inputs);
+        for (size_t row = 0; row < vector_block_rows_k; ++row) {
+            UFORM_UNROLLED
+            for (size_t v = 0; v < 2; ++v) sums[row][v] = bytes_dot(sums[row][v], weights[v], hidden + row);
+        }
     }
     UFORM_UNROLLED
-    for (size_t i = 0; i < limit_chains_k; ++i) seed = bytes_sum(sums[i]);
+    for (size_t row = 0; row < vector_block_rows_k; ++row) seed = bytes_sum(bytes_add(sums[row][0], sums[row][1]));
     return (double)rounds * limit_repeats_k * limit_chains_k * vector_lanes_k * 2 * bytes_step_k;
 }
 
