@@ -177,8 +177,15 @@ static void check_shape(subject_t const *subject, precision_t precision, shape_t
         for (size_t column = 0; column < shape->columns; ++column)
             if (column < shape->column_begin || column >= shape->column_end)
                 assert_int_equal(matrix_bits(&found, row, column), untouched);
-    matrix_free(&found);
     matrix_free(&expected);
+    if (subject->equal && precision == precision_i8_k) {
+        expected = multiply(subject->equal->gemm_i8, shape, &operands, 0, shape->rows);
+        for (size_t row = 0; row < shape->rows; ++row)
+            for (size_t column = 0; column < shape->columns; ++column)
+                assert_int_equal(matrix_bits(&found, row, column), matrix_bits(&expected, row, column));
+        matrix_free(&expected);
+    }
+    matrix_free(&found);
     operands_free(&operands);
 }
 

@@ -3,9 +3,10 @@
  *  its kernels are checked on machines that have everything they use but tiles. The vector instructions around it run
  *  natively.
  *
- *  Eight tiles of 16 rows x 64 bytes, configured by palette 1. As documented for the instruction: each element's products of even
- *  depths and those of odd ones are two chains of fused multiply-adds from zero, whose sum is added to what the tile holds;
- *  subnormal numbers are zeros, read or made. What a processor would refuse fails the test: tiles that aren't configured, shapes that
+ *  Eight tiles of 16 rows x 64 bytes, configured by palette 1. As documented for the instruction that multiplies bf16: each
+ *  element's products of even depths and those of odd ones are two chains of fused multiply-adds from zero, whose sum is added to what
+ *  the tile holds; subnormal numbers are zeros, read or made. The one for integers of 8 bits, both with a sign, adds the products
+ *  of four depths at a time; sums have 32 bits and wrap around. What a processor would refuse fails the test: tiles that aren't configured, shapes that
  *  don't match, one register in two places. So does a configuration over another: its release is missing.
  *
  *  Not for threads: there is one set of registers. Include it once, before what it is for.
@@ -106,9 +107,31 @@ static __attribute__((noinline)) void emulated_multiply_row(
     _mm512_store_ps(sums, _mm512_add_ps(_mm512_load_ps(sums), _mm512_add_ps(even, odd)));
 }
 
+/// Byte `index` of each of sixteen, with its sign.
+static inline __m512i emulated_signed_bytes(__m512i bytes, unsigned index) {
+    return _mm512_srai_epi32(_mm512_sll_epi32(bytes, _mm_cvtsi32_si128((int)(24 - 8 * index))), 24);
+}
+
+/// The same of integers, in quads.
+static __attribute__((noinline)) void emulated_multiply_integers(
+    char const *left, emulated_tile_t const *right, char *sums, size_t quads) {
+    __m512i sum = _mm512_load_si512(sums);
+    for (size_t k = 0; k < quads; ++k) {
+        int32_t quad;
+        memcpy(&quad, left + 4 * k, sizeof(quad));
+        __m512i const a = _mm512_set1_epi32(quad), b = _mm512_load_si512(right->bytes[k]);
+        for (unsigned i = 0; i < 4; ++i)
+            sum = _mm512_add_epi32(sum, _mm512_mullo_epi32(emulated_signed_bytes(a, i), emulated_signed_bytes(b, i)));
+    }
+    _mm512_store_si512(sums, sum);
+}
+
 UFORM_TARGET_END
 
-static void emulated_tile_multiply(size_t sums_index, size_t left_index, size_t right_index) {
+typedef void (*emulated_row_t)(char const *left, emulated_tile_t const *right, char *sums, size_t count);
+
+static void emulated_tile_multiply(
+    size_t sums_index, size_t left_index, size_t right_index, emulated_row_t multiply_row) {
     emulated_tile_t *const sums = emulated_tile(sums_index);
     emulated_tile_t const *const left = emulated_tile(left_index), *const right = emulated_tile(right_index);
     if (sums == left || sums == right || left == right)
@@ -119,8 +142,7 @@ static void emulated_tile_multiply(size_t sums_index, size_t left_index, size_t 
     unsigned const mode = _mm_getcsr();
     // All exceptions masked, to nearest even, subnormal numbers read and made as zeros.
     _mm_setcsr(0x1F80 | _MM_FLUSH_ZERO_ON | 0x0040);
-    for (size_t row = 0; row < sums->rows; ++row)
-        emulated_multiply_row(left->bytes[row], right, sums->bytes[row], right->rows);
+    for (size_t row = 0; row < sums->rows; ++row) multiply_row(left->bytes[row], right, sums->bytes[row], right->rows);
     _mm_setcsr(mode);
 }
 
@@ -129,12 +151,14 @@ static void emulated_tile_multiply(size_t sums_index, size_t left_index, size_t 
 #undef _tile_stored
 #undef _tile_zero
 #undef _tile_dpbf16ps
+#undef _tile_dpbssd
 #define _tile_loadconfig(memory) emulated_tile_configure(memory)
 #define _tile_release() emulated_tile_release()
 #define _tile_zero(tile) emulated_tile_zero(tile)
 #define _tile_loadd(tile, memory, stride) emulated_tile_load(tile, memory, stride)
 #define _tile_stream_loadd(tile, memory, stride) emulated_tile_load(tile, memory, stride)
 #define _tile_stored(tile, memory, stride) emulated_tile_store(tile, memory, stride)
-#define _tile_dpbf16ps(sums, left, right) emulated_tile_multiply(sums, left, right)
+#define _tile_dpbf16ps(sums, left, right) emulated_tile_multiply(sums, left, right, emulated_multiply_row)
+#define _tile_dpbssd(sums, left, right) emulated_tile_multiply(sums, left, right, emulated_multiply_integers)
 
 #endif

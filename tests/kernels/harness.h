@@ -71,6 +71,7 @@ typedef struct subject_t {
     uform_cpu_class_t cpu_class;
     char const *name;
     uform_kernels_t const *kernels, *serial;
+    uform_kernels_t const *equal; ///< another class whose products of integers are the same bits, or NULL
 } subject_t;
 
 /// The checks: each fails through cmocka.

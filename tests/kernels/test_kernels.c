@@ -113,6 +113,8 @@ static void find_subjects(void) {
         subjects[i].name = uform_cpu_class_name(classes[i]);
         subjects[i].serial = uform_kernels_(uform_cpu_class_serial_k);
         if (uform_cpu_class_require_(classes[i]) == uform_status_ok_k) subjects[i].kernels = uform_kernels_(classes[i]);
+        if (classes[i] == uform_cpu_class_intel_sapphire_k)
+            subjects[i].equal = uform_kernels_(uform_cpu_class_amd_genoa_k);
     }
 }
 
@@ -125,6 +127,8 @@ static void find_emulated(size_t i) {
     if (!emulated[i].table->compiled || uform_cpu_class_require_(emulated[i].needed) != uform_status_ok_k) return;
     uform_kernels_t *const kernels = &emulated_kernels[i];
     *kernels = *uform_kernels_(emulated[i].fallback);
+    if (emulated[i].cpu_class == uform_cpu_class_intel_sapphire_k)
+        subject->equal = uform_kernels_(emulated[i].fallback);
     for (size_t family = 0; family < family_count_k; ++family) {
         char const *const own = (char const *)emulated[i].table + families[family].group;
         if (*(void const *const *)own) memcpy((char *)kernels + families[family].group, own, sizeof(void *));
