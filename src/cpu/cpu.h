@@ -14,9 +14,9 @@
 #include "uform/status.h"
 
 /**
- *  THE TABLE of x86 features: token, CPUID leaf, register (0 EAX, 1 EBX, 2 ECX, 3 EDX), bit, register state it lives
+ *  THE TABLE of features: token, CPUID leaf, register (0 EAX, 1 EBX, 2 ECX, 3 EDX), bit, register state it lives
  *  in. A row's position is its bit in a feature mask. `avx10_2` is a version in its leaf, not a bit: see
- *  `uform_cpu_features_`.
+ *  `uform_cpu_features_`. Arm's are named as Linux names them; their leaf holds what it tells in AT_HWCAP and AT_HWCAP2.
  */
 // clang-format off
 #define UFORM_FEATURES(row) \
@@ -42,7 +42,11 @@
     row(amx_bf16, extended, 3, 22, tile) \
     row(amx_int8, extended, 3, 25, tile) \
     row(amx_fp16, extended_1, 0, 21, tile) \
-    row(avx10_2, avx10, 1, 0, zmm)
+    row(avx10_2, avx10, 1, 0, zmm) \
+    row(asimd, arm, 0, 1, general) \
+    row(asimddp, arm, 0, 20, general) \
+    row(i8mm, arm, 1, 13, general) \
+    row(bf16, arm, 1, 14, general)
 
 typedef enum uform_feature_t {
 #define UFORM_FEATURE_ROW_(token, leaf, register_, bit, state) uform_feature_##token##_k,
@@ -73,17 +77,21 @@ typedef enum uform_feature_t {
         UFORM_FEATURE(amx_int8))
 #define UFORM_FEATURES_GRANITE (UFORM_FEATURES_SAPPHIRE | UFORM_FEATURE(amx_fp16))
 #define UFORM_FEATURES_DIAMOND (UFORM_FEATURES_GRANITE | UFORM_FEATURE(avx10_2))
+#define UFORM_FEATURES_G2 UFORM_FEATURE(asimd)
+#define UFORM_FEATURES_M2 (UFORM_FEATURES_G2 | UFORM_FEATURE(asimddp) | UFORM_FEATURE(i8mm) | UFORM_FEATURE(bf16))
 
-/// CPUID leaves that detection reads: 1.0, 7.0, 7.1, 0x24.0. A leaf the processor doesn't have is all zeros.
+/// CPUID leaves that detection reads: 1.0, 7.0, 7.1, 0x24.0; then lower halves of AT_HWCAP and AT_HWCAP2, and two zeros. A leaf
+/// the processor doesn't have is all zeros.
 typedef enum uform_leaf_t {
     uform_leaf_basic_k,
     uform_leaf_extended_k,
     uform_leaf_extended_1_k,
     uform_leaf_avx10_k,
+    uform_leaf_arm_k,
     uform_leaf_count_k
 } uform_leaf_t;
 
-/// The raw facts about a processor. All zeros on another architecture than x86.
+/// The raw facts about a processor. All zeros on another architecture than x86 and 64-bit Arm.
 typedef struct uform_cpu_identity_t {
     uint32_t leaves[uform_leaf_count_k][4]; ///< EAX, EBX, ECX, EDX of each leaf
     uint64_t xcr0;                          ///< register states the operating system enabled; zero without OSXSAVE
@@ -91,7 +99,7 @@ typedef struct uform_cpu_identity_t {
 
 /// What follows from them, as masks of `UFORM_FEATURE(token)`.
 typedef struct uform_cpu_features_t {
-    uint64_t processor; ///< what CPUID announces
+    uint64_t processor; ///< what CPUID or the operating system announces
     uint64_t enabled;   ///< what of it lives in register state that the operating system enabled
 } uform_cpu_features_t;
 

@@ -1,7 +1,7 @@
 /**
- *  x86 feature detection: CPUID says what the processor has, XCR0 what register state the operating system saves, and
- *  Linux wants to be asked before a process touches tiles. No state: every answer is computed from a snapshot of raw
- *  facts.
+ *  Feature detection. On x86 CPUID says what the processor has, XCR0 what register state the operating system saves, and
+ *  Linux wants to be asked before a process touches tiles. On Arm the operating system says what there is. No state:
+ *  every answer is computed from a snapshot of raw facts.
  */
 #include "cpu/cpu.h"
 
@@ -16,6 +16,11 @@
 #if defined(__linux__) && defined(__x86_64__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#endif
+#if defined(__linux__) && defined(__aarch64__)
+#include <sys/auxv.h>
+#elif defined(__APPLE__) && defined(__aarch64__)
+#include <sys/sysctl.h>
 #endif
 
 /// Bits of XCR0 that a register state consists of.
@@ -45,13 +50,31 @@ static struct {
     char const *name;
 } const state_names[] = {{state_ymm_k, "ymm"}, {state_zmm_k, "zmm"}, {state_tile_k, "tile"}};
 
+#if defined(__APPLE__) && defined(__aarch64__)
+/// Every such machine has NEON; the names of the others differ from Linux's.
+static void identify_apple(uint32_t *registers) {
+    static struct {
+        char const *name;
+        unsigned register_index, bit;
+    } const features[] = {{"hw.optional.arm.FEAT_DotProd", 0, 20}, {"hw.optional.arm.FEAT_I8MM", 1, 13},
+        {"hw.optional.arm.FEAT_BF16", 1, 14}};
+    registers[0] = 1u << 1;
+    for (size_t i = 0; i < sizeof(features) / sizeof(*features); i++) {
+        int value = 0;
+        size_t size = sizeof(value);
+        if (!sysctlbyname(features[i].name, &value, &size, NULL, 0) && value)
+            registers[features[i].register_index] |= 1u << features[i].bit;
+    }
+}
+#endif
+
 void uform_cpu_identify_(uform_cpu_identity_t *identity) {
     memset(identity, 0, sizeof(*identity));
 #if defined(UFORM_ON_X86)
-    static unsigned const numbers[uform_leaf_count_k][2] = {{1, 0}, {7, 0}, {7, 1}, {0x24, 0}};
+    static unsigned const numbers[uform_leaf_arm_k][2] = {{1, 0}, {7, 0}, {7, 1}, {0x24, 0}};
     unsigned const last = __get_cpuid_max(0, NULL);
     unsigned last_of_7 = 0;
-    for (size_t i = 0; i < uform_leaf_count_k; i++) {
+    for (size_t i = 0; i < uform_leaf_arm_k; i++) {
         uint32_t *const registers = identity->leaves[i];
         if (numbers[i][0] > last || (numbers[i][0] == 7 && numbers[i][1] > last_of_7)) continue;
         __cpuid_count(numbers[i][0], numbers[i][1], registers[0], registers[1], registers[2], registers[3]);
@@ -62,6 +85,11 @@ void uform_cpu_identify_(uform_cpu_identity_t *identity) {
         __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
         identity->xcr0 = (uint64_t)high << 32 | low;
     }
+#elif defined(__linux__) && defined(__aarch64__)
+    identity->leaves[uform_leaf_arm_k][0] = (uint32_t)getauxval(AT_HWCAP);
+    identity->leaves[uform_leaf_arm_k][1] = (uint32_t)getauxval(AT_HWCAP2);
+#elif defined(__APPLE__) && defined(__aarch64__)
+    identify_apple(identity->leaves[uform_leaf_arm_k]);
 #endif
 }
 
