@@ -37,6 +37,17 @@
 #define UFORM_TARGET_AMX_BF16 0
 #endif
 
+#if defined(__aarch64__) && defined(__clang__)
+#define UFORM_TARGET_NEON 1
+#define UFORM_TARGET_NEON_BF16 (__clang_major__ >= 16) // before, targets were for whole files only
+#elif defined(__aarch64__) && defined(__GNUC__)
+#define UFORM_TARGET_NEON 1
+#define UFORM_TARGET_NEON_BF16 (__GNUC__ >= 10)
+#else
+#define UFORM_TARGET_NEON 0
+#define UFORM_TARGET_NEON_BF16 0
+#endif
+
 /// The functions between the two are compiled with `features`, a string of names separated by commas, on top of the
 /// baseline.
 #if defined(__clang__)
@@ -46,6 +57,15 @@
 #else
 #define UFORM_TARGET_BEGIN(features) UFORM_PRAGMA_(GCC push_options) UFORM_PRAGMA_(GCC target(features))
 #define UFORM_TARGET_END UFORM_PRAGMA_(GCC pop_options)
+#endif
+
+/// Between the two, functions that fill the registers: GCC for Arm would load far ahead first, and then find no place for sums.
+#if defined(__aarch64__) && !defined(__clang__)
+#define UFORM_UNSCHEDULED_BEGIN UFORM_PRAGMA_(GCC push_options) UFORM_PRAGMA_(GCC optimize("no-schedule-insns"))
+#define UFORM_UNSCHEDULED_END UFORM_PRAGMA_(GCC pop_options)
+#else
+#define UFORM_UNSCHEDULED_BEGIN
+#define UFORM_UNSCHEDULED_END
 #endif
 
 /// Before a loop of at most 32 rounds whose count is known once inlined: its arrays of vectors then live in registers.

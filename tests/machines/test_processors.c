@@ -18,8 +18,11 @@ typedef struct processor_t {
 static processor_t const processors[] = {
 #define PROCESSOR(name, xcr0, a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, best)                                    \
     {#name, {{{a, b, c, d}, {e, f, g, h}, {i, j, k, l}, {m, n, o, p}}, xcr0}, uform_cpu_class_##best##_k},
+#define PROCESSOR_ARM(name, hwcap, hwcap2, best)                                                                       \
+    {#name, {{[uform_leaf_arm_k] = {hwcap, hwcap2}}, 0}, uform_cpu_class_##best##_k},
 #include "processors.inc"
 #undef PROCESSOR
+#undef PROCESSOR_ARM
 };
 
 typedef struct class_row_t {
@@ -106,6 +109,19 @@ static void test_avx10_version(void **state) {
     assert_int_not_equal(uform_cpu_features_(&identity).enabled & UFORM_FEATURE(avx10_2), 0);
     identity.leaves[uform_leaf_extended_1_k][3] &= ~(UINT32_C(1) << 19); // not announced: the leaf says nothing
     assert_int_equal(uform_cpu_features_(&identity).processor & UFORM_FEATURE(avx10_2), 0);
+}
+
+static void test_arm_features(void **state) {
+    (void)state;
+    uform_cpu_identity_t identity = find("neoverse_n2")->identity;
+    assert_int_equal(uform_cpu_features_(&identity).enabled, UFORM_FEATURES_M2);
+    assert_string_equal(reason_of(&identity, UFORM_FEATURES_HASWELL), "the processor lacks avx2, fma, f16c, bmi2");
+    assert_string_equal(reason_of(&find("graviton_2")->identity, UFORM_FEATURES_M2), "the processor lacks i8mm, bf16");
+    identity.leaves[uform_leaf_arm_k][0] &= ~(UINT32_C(1) << 20); // products of bf16 without those of integers
+    assert_int_equal(best_of(&identity), uform_cpu_class_aws_g2_k);
+    assert_string_equal(reason_of(&identity, UFORM_FEATURES_M2), "the processor lacks asimddp");
+    identity.leaves[uform_leaf_arm_k][0] = 0;
+    assert_int_equal(best_of(&identity), uform_cpu_class_serial_k);
 }
 
 static void test_processor_lacks(void **state) {
@@ -195,6 +211,7 @@ int main(void) {
         cmocka_unit_test(test_rows_are_consistent),
         cmocka_unit_test(test_granite_features),
         cmocka_unit_test(test_avx10_version),
+        cmocka_unit_test(test_arm_features),
         cmocka_unit_test(test_processor_lacks),
         cmocka_unit_test(test_system_enables_less),
         cmocka_unit_test(test_system_refuses_tiles),

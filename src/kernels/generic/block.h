@@ -64,6 +64,12 @@ UFORM_INLINED void block_store(
     }
 }
 
+#if defined(UFORM_VECTOR_LANES)
+
+#include "kernels/generic/block_lanes.h"
+
+#else
+
 /// Sums of f32 products, or of `dot` products of pairs.
 UFORM_INLINED void block_multiply(size_t rows, size_t vectors, block_t const *block, bool dot) {
     vector_t sums[vector_block_rows_k][2];
@@ -133,6 +139,8 @@ UFORM_INLINED void block_multiply_widened(size_t rows, size_t vectors, block_t c
     }
     block_store(block, rows, vectors, sums);
 }
+
+#endif
 
 typedef void (*block_function_t)(block_t const *block);
 

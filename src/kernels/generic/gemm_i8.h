@@ -11,6 +11,9 @@
 #include "kernels/generic/activate_fast.h"
 #include "kernels/generic/gemm.h"
 #include "kernels/generic/quantize.h"
+#if defined(UFORM_BYTES_LANES)
+#include "kernels/generic/block_lanes_i8.h"
+#endif
 
 /// Scales the sums of a block and adds them to what is there, or to the bias.
 UFORM_INLINED void block_scale(
@@ -37,6 +40,9 @@ UFORM_INLINED void block_multiply_i8(size_t rows, block_t const *block) {
     for (size_t row = 0; row < rows; ++row)
         // Unsigned, since the sum of a row that holds no numbers is any.
         sums[row][0] = sums[row][1] = bytes_set((int32_t)(0u - bytes_bias_k * (uint32_t)block->quantized[row].sum));
+#if defined(UFORM_BYTES_LANES)
+    block_sum_i8(rows, block, sums);
+#else
     char const *weights = block->weights, *inputs = block->inputs, *prefetch = block->prefetch;
     size_t const prefetch_next = block->prefetch_next, prefetch_step = block->prefetch_step;
     for (size_t step = 0, steps = block->steps; step < steps; ++step) {
@@ -55,6 +61,7 @@ UFORM_INLINED void block_multiply_i8(size_t rows, block_t const *block) {
         inputs += sizeof(float);
         if (step % vector_line_k == vector_line_k - 1) inputs += block->inputs_stride - 64;
     }
+#endif
     if (block->bias) block_scale(block, rows, sums, block->bias);
     else block_scale(block, rows, sums, NULL);
 }
