@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/common.sh
 
-install_packages "${BUILD_PACKAGES[@]}" "${MODEL_PACKAGES[@]}" g++ libcmocka-dev clang git cargo rustc
+install_packages "${BUILD_PACKAGES[@]}" "${MODEL_PACKAGES[@]}" g++ libcmocka-dev libsimde-dev clang git cargo rustc
 fetch_model
 
 builds=(release asan tsan clang)

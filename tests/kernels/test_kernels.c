@@ -3,8 +3,8 @@
  *  same calls instead, those whose name contains PART.
  *
  *  Classes whose instructions few processors have are checked a second time with those replaced, wherever the rest of them can run:
- *  `intel_sapphire` with its tiles in software, where `amd_genoa` can, and `intel_sierra` with the instruction of AVX-512 that does the
- *  same as its own, where `intel_icelake` can.
+ *  `intel_sapphire` with its tiles in software, where `amd_genoa` can, `intel_sierra` with the instruction of AVX-512 that does the
+ *  same as its own, where `intel_icelake` can, and the classes for Arm with all of them in software, where `intel_haswell` can.
  *
  *  The seed is printed; UFORM_TEST_SEED=N repeats a run.
  */
@@ -52,7 +52,8 @@ static uform_cpu_class_t const classes[] = {
 };
 #undef UFORM_CLASS
 
-extern uform_kernels_t const emulated_sapphire_table, emulated_sierra_table;
+extern uform_kernels_t const emulated_sapphire_table, emulated_sierra_table, emulated_aws_g2_table,
+    emulated_apple_m2_table;
 
 /// A class compiled once more with some of its instructions replaced.
 static struct {
@@ -66,6 +67,10 @@ static struct {
         uform_cpu_class_amd_genoa_k, &emulated_sapphire_table},
     {"intel_sierra, emulated", uform_cpu_class_intel_sierra_k, uform_cpu_class_intel_icelake_k,
         uform_cpu_class_intel_haswell_k, &emulated_sierra_table},
+    {"aws_g2, emulated", uform_cpu_class_aws_g2_k, uform_cpu_class_intel_haswell_k, uform_cpu_class_serial_k,
+        &emulated_aws_g2_table},
+    {"apple_m2, emulated", uform_cpu_class_apple_m2_k, uform_cpu_class_intel_haswell_k, uform_cpu_class_serial_k,
+        &emulated_apple_m2_table},
 };
 
 enum {
