@@ -663,6 +663,8 @@ def make_generative():
         ("gemma3_causal", transformers.Gemma3TextConfig(
             **windows, layer_types=some, attention_bias=True, query_pre_attn_scalar=30, hidden_activation="silu"), "model.", "lasttoken"),
         ("gemma3_old_config", transformers.Gemma3TextConfig(**windows, use_bidirectional_attention=True), "", "mean"),
+        ("gemma3_not_causal", transformers.Gemma3TextConfig(
+            **windows | {"num_hidden_layers": 2}, layer_types=some[:2], is_causal=False), "", "mean"),
     ]
     for name, config, prefix, pooling in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 5
@@ -700,6 +702,7 @@ def make_t5():
         ("t5", transformers.T5Config(**sizes), transformers.T5EncoderModel),
         ("t5_gated", transformers.T5Config(**sizes, feed_forward_proj="gated-gelu", layer_norm_epsilon=1e-3), transformers.T5Model),
         ("mt5", transformers.MT5Config(**sizes, feed_forward_proj="gated-silu"), transformers.MT5EncoderModel),
+        ("t5_other_names", transformers.T5Config(**sizes | {"num_layers": 1}), transformers.T5EncoderModel),
     ]
     for name, config, kind in rows:
         config.vocab_size = tokenizer.get_vocab_size() + 3
@@ -714,6 +717,11 @@ def make_t5():
             "unk_token": "<unk>", "model_input_names": ["input_ids", "attention_mask"]})
         tables = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
         weights = {key: value for key, value in random_weights(model).items() if key not in tables}
+        if name == "t5_other_names":  # which count more than its own: other families' for sizes, what it makes of one key, both tables
+            values = json.loads((variant.path / "config.json").read_text())
+            write_json(variant.path / "config.json", values | {
+                "num_layers": 3, "num_hidden_layers": 1, "feed_forward_proj": "gated-silu", "dense_act_fn": "gelu_new"})
+            weights[tables[0]] = weights["shared.weight"].flip(0).contiguous()
         save_file(weights, variant.path / "model.safetensors")
         yield variant.modules(("Pooling", "1_Pooling")).pooling("mean", width=40)
 

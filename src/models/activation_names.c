@@ -80,9 +80,9 @@ uform_status_t uform_hidden_act_parse_(
 uform_status_t uform_gated_act_parse_(
     uform_json_t const *object, char const *where, char const *key, bool *gated, uform_activation_t *activation) {
     static char const prefix[] = "gated-";
-    char const *name = NULL;
+    char const *name = "relu";
     uform_status_t const status = uform_json_string_(object, where, key, uform_json_optional_k, &name, NULL);
-    if (status != uform_status_ok_k || !name) return status;
+    if (status != uform_status_ok_k) return status;
     *gated = !strncmp(name, prefix, sizeof(prefix) - 1);
     // This one stands for another GELU in the reference.
     char const *const function = !strcmp(name, "gated-gelu") ? "gelu_new" : *gated ? name + sizeof(prefix) - 1 : name;

@@ -249,27 +249,35 @@ static uform_status_t read_position_style(section_t section, char const *key, uf
     return uform_status_ok_k;
 }
 
-/// A base of rotations: in newer files it is one of rope_parameters, or of what these hold for a kind of layer.
+/// As newer files call what sees everything, and what sees a window.
+static char const *const kinds_of_layers[] = {"full_attention", "sliding_attention"};
+
+/// A base of rotations: in newer files it is one of rope_parameters, or of what these hold for a kind of layer. Older ones have
+/// `type` for rope_type.
 static uform_status_t read_rope(section_t section, char const *kind, float *base) {
     static char const key[] = "rope_parameters";
     uform_json_t const *found = uform_json_find_(section.object, key);
     char where[512];
     snprintf(where, sizeof(where), kind ? "%s: %s: %s" : "%s: %s", section.where, key, kind);
-    if (found && kind) found = uform_json_find_(found, kind);
+    char const *name = key;
+    if (kind && found && found->kind == uform_json_object_k) found = uform_json_find_(found, name = kind);
     if (!found || found->kind == uform_json_null_k) return uform_status_ok_k;
-    if (found->kind != uform_json_object_k)
-        return uform_json_unexpected_(section.where, kind ? kind : key, "an object", found);
+    if (found->kind != uform_json_object_k) return uform_json_unexpected_(section.where, name, "an object", found);
     uform_config_row_t const row = {"rope_theta", uform_config_real_k, 0, *base, 1e-3, 1e12};
-    uform_status_t const status = uform_config_require_string_(found, where, "rope_type", "default");
+    uform_status_t status = uform_config_require_string_(found, where, "rope_type", "default");
+    if (status == uform_status_ok_k) status = uform_config_require_string_(found, where, "type", "default");
+    for (size_t i = 0; i < 2 && !kind && status == uform_status_ok_k; ++i)
+        status = uform_config_require_off_(found, where, kinds_of_layers[i]); // whose layers are of one kind
     return status ? status : read_real((section_t){found, where}, &row, base);
 }
 
 /// Which layers see everything, as newer files list it: one in every so many.
 static uform_status_t read_layer_types(section_t section, uform_architecture_sizes_t *sizes) {
-    static char const full[] = "full_attention", sliding[] = "sliding_attention", key[] = "layer_types";
+    static char const key[] = "layer_types";
+    char const *const full = kinds_of_layers[0], *const sliding = kinds_of_layers[1];
     uform_json_t const *list = uform_json_find_(section.object, key);
     if (!list || list->kind == uform_json_null_k) return uform_status_ok_k;
-    if (list->kind != uform_json_array_k || list->length < sizes->layers)
+    if (list->kind != uform_json_array_k || list->length != sizes->layers)
         return uform_json_unexpected_(section.where, key, "an array of as many kinds as there are layers", list);
     sizes->global_every = sizes->global_phase = sizes->layers; // which no layer's number reaches
     size_t i = 0, found = 0;
@@ -321,8 +329,8 @@ static uform_status_t read_rotations(
         return status ? status : read_rope(section, NULL, &sizes->rotary_base);
     sizes->global_phase = architecture->global_comes_last ? sizes->global_every - 1 : 0;
     sizes->farthest = sizes->causal ? sizes->window - 1 : sizes->window / 2;
-    status = read_rope(section, "full_attention", &sizes->rotary_base);
-    if (status == uform_status_ok_k) status = read_rope(section, "sliding_attention", &sizes->local_rotary_base);
+    status = read_rope(section, kinds_of_layers[0], &sizes->rotary_base);
+    if (status == uform_status_ok_k) status = read_rope(section, kinds_of_layers[1], &sizes->local_rotary_base);
     return status == uform_status_ok_k ? read_layer_types(section, sizes) : status;
 }
 
@@ -334,7 +342,12 @@ static uform_status_t read_causal(
     bool both_ways = false;
     uform_status_t status = read_flag(section, &row, &sizes->causal);
     if (status == uform_status_ok_k && other.key) status = read_flag(section, &other, &both_ways);
+    // Of a model that isn't causal the reference doesn't halve windows, and counts them with their ends.
+    if (!sizes->causal) sizes->window = 2 * (both_ways ? sizes->window / 2 + 1 : sizes->window);
     sizes->causal = sizes->causal && !both_ways;
+    uform_json_t const *found = uform_json_find_(section.object, row.key);
+    if (status == uform_status_ok_k && architecture->has_windows && found && found->kind == uform_json_null_k)
+        return uform_json_unexpected_(section.where, row.key, "true or false", found);
     if (status != uform_status_ok_k || sizes->causal || architecture->summary != uform_summary_end_k) return status;
     return uform_fail_(uform_status_unsupported_k, "%s: is_causal: expected true, found false", section.where);
 }
@@ -367,12 +380,12 @@ static uform_status_t read_tower(section_t section, uform_architecture_t const *
         status = uform_config_require_off_(section.object, section.where, off[i]);
     if (status == uform_status_ok_k)
         status = uform_config_require_string_(section.object, section.where, "position_embedding_type", "absolute");
-    if (status == uform_status_ok_k) status = read_rows(section, architecture->config, sizes);
-    if (status == uform_status_ok_k) status = derive_heads(section, sizes);
-    if (status == uform_status_ok_k && architecture->causal) status = read_causal(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->gated_act_key)
         status = uform_gated_act_parse_(
             section.object, section.where, architecture->gated_act_key, &sizes->gated, &sizes->activation);
+    if (status == uform_status_ok_k) status = read_rows(section, architecture->config, sizes);
+    if (status == uform_status_ok_k) status = derive_heads(section, sizes);
+    if (status == uform_status_ok_k && architecture->causal) status = read_causal(section, architecture, sizes);
     derive_sizes(sizes);
     if (status == uform_status_ok_k && architecture->patches) status = check_image(section, architecture, sizes);
     if (status == uform_status_ok_k && architecture->skipped_layers_key)

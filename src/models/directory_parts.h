@@ -40,7 +40,7 @@ uform_status_t uform_config_require_off_(uform_json_t const *object, char const 
 uform_status_t uform_hidden_act_parse_(
     uform_json_t const *object, char const *where, char const *key, uform_activation_t *activation);
 
-/// The same of a feed-forward layer: an activation, or "gated-" and one.
+/// The same of a feed-forward layer: an activation, or "gated-" and one. Without the key it is ReLU.
 uform_status_t uform_gated_act_parse_(
     uform_json_t const *object, char const *where, char const *key, bool *gated, uform_activation_t *activation);
 
