@@ -693,6 +693,14 @@ def make_generative():
         yield variant.modules(("Pooling", "1_Pooling")).pooling(pooling, width=40)
 
 
+def make_longer():
+    """A limit beyond the positions that rotations were trained for."""
+    variant = Variant("qwen3_longer", "qwen3").link("model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json")
+    variant.texts = ["a fox, " * 22, "the model of people " * 40]
+    write_json(variant.path / "sentence_bert_config.json", {"max_seq_length": 100, "do_lower_case": False})
+    yield variant.modules(("Pooling", "1_Pooling")).pooling("lasttoken", width=40)
+
+
 def make_t5():
     """T5's encoders: the first version, the gated one, and the encoder out of a file with both halves."""
     tokenizer = make_pieces_tokenizer(["<pad>", "</s>", "<unk>", "<s>"])
@@ -741,7 +749,7 @@ def main():
         path.mkdir(parents=True)
     makers = [make_base, make_poolings, make_activations, make_names, make_dtypes, make_shards, make_chains, make_prompts,
               make_limits, make_tokens, make_vocabularies, make_sizes, make_layouts, make_families,
-              make_generative, make_t5, make_spaces]
+              make_generative, make_longer, make_t5, make_spaces]
     for maker in makers:
         for variant in maker():
             expect(variant)

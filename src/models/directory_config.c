@@ -12,10 +12,7 @@
 #include "models/directory_explain.h"
 #include "models/directory_parts.h"
 
-enum {
-    head_width_limit_k = 1024,
-    rotations_limit_k = uform_largest_rotations_k * 128, ///< numbers of a head, times positions
-};
+enum { head_width_limit_k = 1024 };
 
 /// A tower's object in config.json, and the words a failure about it begins with.
 typedef struct section_t {
@@ -298,7 +295,7 @@ static uform_status_t read_layer_types(section_t section, uform_architecture_siz
 
 /// Whether heads can be rotated, and by tables that memory should be taken for: no tensor bounds them.
 static uform_status_t check_rotations(section_t section, uform_architecture_sizes_t const *sizes) {
-    size_t const head = sizes->head_width, limit = rotations_limit_k / head;
+    size_t const head = sizes->head_width, limit = uform_largest_rotated_k / head;
     if (head % 2)
         return uform_fail_(uform_status_unsupported_k,
             "%s: num_attention_heads: expected heads of an even width, found %zu", section.where, head);

@@ -68,11 +68,21 @@ static uform_status_t read_files(char const *transformer, bool is_sentence_trans
     return status;
 }
 
+/// Rotations end nowhere: a limit that the module has goes beyond max_position_embeddings, as far as memory should be taken.
+static void extend_rotations(size_t limit, uform_tower_t *tower) {
+    uform_architecture_sizes_t *sizes = &tower->sizes;
+    size_t largest = uform_largest_rotations_k;
+    if (tower->architecture->positions_kind != uform_positions_rotary_texts_k || limit <= sizes->position_count) return;
+    if (largest > uform_largest_rotated_k / sizes->head_width) largest = uform_largest_rotated_k / sizes->head_width;
+    sizes->position_count = limit < largest ? limit : largest;
+}
+
 uform_status_t uform_directory_read_limits_(
     char const *transformer, bool is_sentence_transformer, uform_directory_t *directory) {
     size_t limit = 0, tokenizer_limit = 0;
     uform_status_t const status = read_files(transformer, is_sentence_transformer, &limit, &tokenizer_limit, directory);
     if (status != uform_status_ok_k || !directory->text.architecture) return status;
+    extend_rotations(limit, &directory->text);
     if (!limit) limit = tokenizer_limit;
     size_t const first = directory->text.sizes.first_position, count = directory->text.sizes.position_count;
     if (count <= first)

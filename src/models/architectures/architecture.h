@@ -92,7 +92,8 @@ enum {
     uform_largest_vocabulary_k = 1 << 28,
     uform_largest_positions_k = 1 << 24,
     uform_largest_patch_k = 1 << 8,
-    uform_largest_rotations_k = 1 << 17, ///< positions that have no table in a file to bound them
+    uform_largest_rotations_k = 1 << 17,                       ///< positions that have no table in a file to bound them
+    uform_largest_rotated_k = uform_largest_rotations_k * 128, ///< numbers of a head, times such positions
 };
 
 /// Groups of distances between tokens that share a bias, all from the limit on one.
