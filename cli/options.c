@@ -196,7 +196,7 @@ static option_t const options[] = {
     {"dimensions", "N", vectors_k | command_index_k, parse_positive, TARGET(dimensions), "a positive integer",
         "keep the first N dimensions, for models trained that way"},
     {"precision", "TYPE", encoding_k, parse_precision, TARGET(precision), "f32, bf16 or i8",
-        "arithmetic: f32, bf16 or i8; default: bf16 where the processor\nmultiplies it natively, else f32; i8 multiplies integers: faster, and\ncloser than a thousandth to the others"},
+        "arithmetic: f32, bf16 or i8; default: bf16 where the processor\nmultiplies it natively, else f32; i8 multiplies integers: faster, for a\ncosine of about 0.9995 to what f32 gives"},
     {"normalize", "WHEN", vectors_k, parse_switch, TARGET(normalize), "auto, on or off",
         "scale embeddings to length one; auto: as the directory says"},
     {"pooling", "MODES", vectors_k, parse_pooling, TARGET(pooling),
