@@ -736,7 +736,7 @@ def make_t5():
 
 def make_spaces():
     """tokenizer_config.json on the space before a text, otherwise than tokenizer.json."""
-    for base, space in (("roberta", True), ("xlm_roberta", False)):
+    for base, space in (("roberta", True), ("xlm_roberta", False), ("qwen3", True)):
         variant = Variant(f"{base}_space", base).link("model.safetensors", "tokenizer.json", "config.json")
         tokenizer_config = json.loads((MODELS / base / "tokenizer_config.json").read_text())
         write_json(variant.path / "tokenizer_config.json", {**tokenizer_config, "add_prefix_space": space})

@@ -107,7 +107,7 @@ static uform_status_t read_bert_switches(sources_t const *sources, uform_tokeniz
     return status;
 }
 
-/// So it does with the space before a text, of two kinds of classes with opposite defaults.
+/// So it does with the space before a text, of some classes, whose defaults differ.
 static uform_status_t read_prefix_space(sources_t const *sources, uform_switch_t *setting) {
     static struct {
         char const *name;
@@ -116,6 +116,7 @@ static uform_status_t read_prefix_space(sources_t const *sources, uform_switch_t
         {"RobertaTokenizer", uform_switch_off_k},
         {"XLMRobertaTokenizer", uform_switch_on_k},
         {"CamembertTokenizer", uform_switch_on_k},
+        {"Qwen2Tokenizer", uform_switch_off_k},
     };
     uform_json_t const *name = uform_json_find_(sources->config.root, "tokenizer_class");
     for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); ++i)
