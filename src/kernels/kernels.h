@@ -326,6 +326,11 @@ static inline float uform_bf16_to_f32_(uint16_t half) {
     return u.value;
 }
 
+/// A depth rounded up to whole rotations.
+static inline size_t uform_rotated_depth_(size_t depth) {
+    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
+}
+
 /// The scale of integers for numbers of this largest magnitude, and what turns the numbers into them; see `uform_quantize_call_t`.
 static inline float uform_quantized_scale_(float largest, float *factor) {
     *factor = 0.0f;

@@ -37,20 +37,25 @@ static void look_up(uform_pass_t const *pass) {
     uform_pass_meet_(pass);
 }
 
-static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float const *next_bias, bool keep) {
+// The member's rows of a matrix of sums, normalised in place and rounded into the hidden state.
+static uform_normalize_call_t normalization(uform_pass_t const *pass, uform_norm_t const *norm, uform_panels_t sums) {
     uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
-    uform_normalize_call_t const call = {
-        .residual = uform_rows_from_(pass->residual, share.begin),
+    return (uform_normalize_call_t){
+        .residual = uform_rows_from_(sums, share.begin),
         .outputs = uform_rows_from_(pass->hidden, share.begin),
         .rows = share.end - share.begin,
         .width = pass->encoder->sizes.width,
         .epsilon = pass->encoder->sizes.norm_epsilon,
         .gain = norm->gain,
         .shift = norm->shift,
-        .next_bias = next_bias,
-        .keep = keep,
         .root_mean_square = pass->encoder->architecture->root_mean_square,
     };
+}
+
+static void normalize(uform_pass_t const *pass, uform_norm_t const *norm, float const *next_bias, bool keep) {
+    uform_normalize_call_t call = normalization(pass, norm, pass->residual);
+    call.next_bias = next_bias;
+    call.keep = keep;
     if (call.rows) pass->kernels->normalize(&call);
     uform_pass_meet_(pass);
 }
@@ -70,18 +75,10 @@ static void begin_branch(uform_pass_t const *pass, uform_linear_t const *linear)
 
 // Ends it: normalised, the member's rows are added to the residual. The hidden state, made anew next, takes what nobody reads.
 static void end_branch(uform_pass_t const *pass, uform_norm_t const *norm) {
+    if (!pass->branch.data) return;
     uform_share_t const share = uform_share_of_(pass->member, 0, pass->rows, uform_row_step_k);
-    uform_normalize_call_t const call = {
-        .residual = uform_rows_from_(pass->branch, share.begin),
-        .outputs = uform_rows_from_(pass->hidden, share.begin),
-        .rows = share.end - share.begin,
-        .width = pass->encoder->sizes.width,
-        .epsilon = pass->encoder->sizes.norm_epsilon,
-        .gain = norm->gain,
-        .shift = norm->shift,
-        .root_mean_square = pass->encoder->architecture->root_mean_square,
-    };
-    if (!pass->branch.data || !call.rows) return;
+    uform_normalize_call_t const call = normalization(pass, norm, pass->branch);
+    if (!call.rows) return;
     pass->kernels->normalize(&call);
     for (size_t panel = 0; panel < pass->encoder->width / 16; ++panel) {
         float *const sums = (float *)uform_line_at_(pass->residual, panel, share.begin);

@@ -59,19 +59,16 @@ static size_t panel_count(uform_encoder_t const *encoder, size_t members) {
                                                       lane;
 }
 
-static size_t rotated_depth(size_t depth) {
-    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
-}
-
 // Columns that are rounded to integers at once, and those that are integers at once.
 static size_t widest_piece(uform_encoder_t const *encoder) {
     size_t const heads_width = encoder->sizes.heads * encoder->head_width;
     size_t const patches = encoder->architecture->patches ? uform_patch_columns_(encoder) : 0;
-    return rotated_depth(larger(larger(encoder->width, heads_width), larger(uform_chunk_columns_(encoder), patches)));
+    return uform_rotated_depth_(
+        larger(larger(encoder->width, heads_width), larger(uform_chunk_columns_(encoder), patches)));
 }
 
 static size_t widest_integers(uform_encoder_t const *encoder, size_t members) {
-    return larger(widest_piece(encoder), rotated_depth(uform_stretch_columns_(encoder, members)));
+    return larger(widest_piece(encoder), uform_rotated_depth_(uform_stretch_columns_(encoder, members)));
 }
 
 static size_t piece_count(uform_encoder_t const *encoder, size_t members) {
@@ -82,7 +79,7 @@ static size_t piece_count(uform_encoder_t const *encoder, size_t members) {
 // One row's worth of both matrices of integers; a multiple of 64 bytes for 32 rows.
 static size_t integers_bytes(uform_encoder_t const *encoder, size_t members) {
     if (!encoder->gemm->quantize) return 0;
-    size_t const columns = widest_integers(encoder, members) + rotated_depth(encoder->width);
+    size_t const columns = widest_integers(encoder, members) + uform_rotated_depth_(encoder->width);
     size_t const lines = columns / encoder->gemm->input_lane;
     return lines * 64 + (piece_count(encoder, members) + 1) * sizeof(uform_quantized_row_t);
 }
@@ -157,7 +154,7 @@ uform_pass_t uform_pass_begin_(uform_encoder_t const *encoder, uform_kernels_t c
     size_t const members = member->team->count;
     pass.integers =
         take_integers(&pass, &free_memory, widest_integers(encoder, members), piece_count(encoder, members));
-    pass.hidden_integers = take_integers(&pass, &free_memory, rotated_depth(encoder->width), 1);
+    pass.hidden_integers = take_integers(&pass, &free_memory, uform_rotated_depth_(encoder->width), 1);
     return pass;
 }
 

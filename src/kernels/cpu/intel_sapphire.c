@@ -470,33 +470,35 @@ static void multiply_accumulating(uform_gemm_call_t const *call) {
 
 typedef void (*multiply_function_t)(uform_gemm_call_t const *call);
 
-#define STORING_(name)                                                                                                 \
-    static void multiply_storing_##name(uform_gemm_call_t const *call) {                                               \
-        multiply_storing(call, number_bf16_k, epilogue_##name##_k);                                                    \
+#define STORING_(number, name)                                                                                         \
+    static void multiply_storing_##number##_##name(uform_gemm_call_t const *call) {                                    \
+        multiply_storing(call, number_##number##_k, epilogue_##name##_k);                                              \
     }
-STORING_(round)
-STORING_(function)
-STORING_(gelu)
-STORING_(gelu_tanh)
-STORING_(quick_gelu)
-STORING_(silu)
-#undef STORING_
 
-// NULL for what has no epilogue of its own.
-static multiply_function_t const storing_functions[uform_activation_count_k] = {
-    [uform_activation_identity_k] = multiply_storing_round,
-    [uform_activation_gelu_k] = multiply_storing_gelu,
-    [uform_activation_gelu_tanh_k] = multiply_storing_gelu_tanh,
-    [uform_activation_quick_gelu_k] = multiply_storing_quick_gelu,
-    [uform_activation_silu_k] = multiply_storing_silu,
-};
+// All of a number's, and which serves an activation: NULL for what has no epilogue of its own.
+#define STORING_ALL_(number)                                                                                           \
+    STORING_(number, round)                                                                                            \
+    STORING_(number, function)                                                                                         \
+    STORING_(number, gelu)                                                                                             \
+    STORING_(number, gelu_tanh)                                                                                        \
+    STORING_(number, quick_gelu)                                                                                       \
+    STORING_(number, silu)                                                                                             \
+    static multiply_function_t const storing_functions_##number[uform_activation_count_k] = {                          \
+        [uform_activation_identity_k] = multiply_storing_##number##_round,                                             \
+        [uform_activation_gelu_k] = multiply_storing_##number##_gelu,                                                  \
+        [uform_activation_gelu_tanh_k] = multiply_storing_##number##_gelu_tanh,                                        \
+        [uform_activation_quick_gelu_k] = multiply_storing_##number##_quick_gelu,                                      \
+        [uform_activation_silu_k] = multiply_storing_##number##_silu,                                                  \
+    };
+
+STORING_ALL_(bf16)
 
 static void gemm_multiply(uform_gemm_call_t const *call) {
-    multiply_function_t const storing = storing_functions[call->activation];
+    multiply_function_t const storing = storing_functions_bf16[call->activation];
     configure_tiles();
     if (call->accumulate) multiply_accumulating(call);
     else if (storing) storing(call);
-    else multiply_storing_function(call);
+    else multiply_storing_bf16_function(call);
     _tile_release();
 }
 

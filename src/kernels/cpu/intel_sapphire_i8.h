@@ -19,13 +19,13 @@
 #include "kernels/generic/quantize.h"
 
 static size_t gemm_packed_bytes_i8(size_t columns, size_t depth) {
-    return columns * (sizeof(float) + quantize_depth(depth));
+    return columns * (sizeof(float) + uform_rotated_depth_(depth));
 }
 
 static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
     size_t depth, void *packed) {
     float *const scales = packed;
-    size_t const steps = quantize_depth(depth) / tile_depth_i8_k;
+    size_t const steps = uform_rotated_depth_(depth) / tile_depth_i8_k;
     for (size_t column = 0; column < column_count; ++column, weights += stride) {
         size_t const target = column_begin + column;
         char *tiles = (char *)(scales + columns) + target / block_columns_k * steps * 2 * tile_bytes_k +
@@ -44,27 +44,8 @@ static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begi
     }
 }
 
-#define STORING_(name)                                                                                                 \
-    static void multiply_storing_i8_##name(uform_gemm_call_t const *call) {                                            \
-        multiply_storing(call, number_i8_k, epilogue_##name##_k);                                                      \
-    }
-STORING_(add)
-STORING_(round)
-STORING_(function)
-STORING_(gelu)
-STORING_(gelu_tanh)
-STORING_(quick_gelu)
-STORING_(silu)
-#undef STORING_
-
-// NULL for what has no epilogue of its own.
-static multiply_function_t const storing_functions_i8[uform_activation_count_k] = {
-    [uform_activation_identity_k] = multiply_storing_i8_round,
-    [uform_activation_gelu_k] = multiply_storing_i8_gelu,
-    [uform_activation_gelu_tanh_k] = multiply_storing_i8_gelu_tanh,
-    [uform_activation_quick_gelu_k] = multiply_storing_i8_quick_gelu,
-    [uform_activation_silu_k] = multiply_storing_i8_silu,
-};
+STORING_ALL_(i8)
+STORING_(i8, add)
 
 static void gemm_multiply_i8(uform_gemm_call_t const *call) {
     multiply_function_t const storing = storing_functions_i8[call->activation];

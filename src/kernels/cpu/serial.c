@@ -118,13 +118,9 @@ static void gemm_multiply_bf16(uform_gemm_call_t const *call) {
     multiply(precision_bf16_k, call);
 }
 
-static size_t rotated_depth(size_t depth) {
-    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
-}
-
 /// Scales of the columns, then the integers.
 static size_t gemm_packed_bytes_i8(size_t columns, size_t depth) {
-    return columns * (sizeof(float) + rotated_depth(depth));
+    return columns * (sizeof(float) + uform_rotated_depth_(depth));
 }
 
 /// Multiplies 64 numbers by the Hadamard matrix.
@@ -154,7 +150,7 @@ static int8_t integer_of(float number, float factor) {
 
 static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
     size_t depth, void *packed) {
-    size_t const rotated = rotated_depth(depth);
+    size_t const rotated = uform_rotated_depth_(depth);
     float *const scales = (float *)packed + column_begin;
     int8_t *const integers = (int8_t *)((float *)packed + columns);
     for (size_t column = 0; column < column_count; ++column) {
@@ -181,7 +177,7 @@ static int8_t *at_i8(uform_panels_t const *panels, size_t row, size_t column) {
 }
 
 static void quantize(uform_quantize_call_t const *call) {
-    size_t const rotated = rotated_depth(call->depth);
+    size_t const rotated = uform_rotated_depth_(call->depth);
     for (size_t row = 0; row < call->rows; ++row) {
         for (size_t k = 0; k < rotated; ++k)
             call->scratch[k] = k < call->depth ? get(precision_bf16_k, &call->inputs, row, k) : 0.0f;
@@ -201,8 +197,8 @@ static void quantize(uform_quantize_call_t const *call) {
 static void multiply_block_i8(uform_gemm_call_t const *call, size_t row, size_t column, int32_t sums[block_columns_k]) {
     int8_t const *const weights = (int8_t const *)((float const *)call->weights + call->columns);
     memset(sums, 0, sizeof(int32_t) * block_columns_k);
-    for (size_t k = call->depth_begin; k < rotated_depth(call->depth_end); ++k) {
-        int8_t const *const line = weights + packed_index(column, k, rotated_depth(call->depth));
+    for (size_t k = call->depth_begin; k < uform_rotated_depth_(call->depth_end); ++k) {
+        int8_t const *const line = weights + packed_index(column, k, uform_rotated_depth_(call->depth));
         int32_t const input = *at_i8(&call->inputs, row, k);
         for (size_t i = 0; i < block_columns_k; ++i) sums[i] += input * line[i];
     }

@@ -81,7 +81,7 @@ static block_function_t const block_functions_i8[vector_block_rows_k] = {
 };
 
 static size_t gemm_packed_bytes_i8(size_t columns, size_t depth) {
-    return columns * (sizeof(float) + quantize_depth(depth));
+    return columns * (sizeof(float) + uform_rotated_depth_(depth));
 }
 
 static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begin, size_t column_count, size_t columns,
@@ -90,7 +90,7 @@ static void gemm_pack_i8(float const *weights, size_t stride, size_t column_begi
     for (size_t column = 0; column < column_count; ++column, weights += stride) {
         size_t const target = column_begin + column;
         uint8_t *steps = (uint8_t *)(scales + columns) +
-                         target / block_columns_k * block_columns_k * quantize_depth(depth) +
+                         target / block_columns_k * block_columns_k * uform_rotated_depth_(depth) +
                          target % block_columns_k * bytes_step_k;
         float factor;
         scales[target] = quantize_scale(weights, depth, &factor);

@@ -8,10 +8,6 @@
 
 enum { rotation_vectors_k = uform_rotation_k / vector_lanes_k };
 
-UFORM_INLINED size_t quantize_depth(size_t depth) {
-    return (depth + uform_rotation_k - 1) / uform_rotation_k * uform_rotation_k;
-}
-
 /// One round: all pairs of vectors (a, b) that are `apart` become (a + b, a - b).
 UFORM_INLINED void rotate_pairs(vector_t numbers[rotation_vectors_k], size_t apart) {
     UFORM_UNROLLED
@@ -64,7 +60,7 @@ UFORM_INLINED void load_row(uform_quantize_call_t const *call, size_t row, size_
 /// largest number of a row is waited for while another one is worked on. Answers the largest magnitudes of this row.
 UFORM_INLINED vector_t quantize_step(
     uform_quantize_call_t const *call, size_t row, float factor, bool rounds, bool rotates) {
-    size_t const depth = quantize_depth(call->depth), stride = call->outputs.stride_bytes;
+    size_t const depth = uform_rotated_depth_(call->depth), stride = call->outputs.stride_bytes;
     float *const scratch = call->scratch;
     char *line = (char *)call->outputs.data + (row - rounds) * 64;
     vector_t const factors = vector_set(factor);
